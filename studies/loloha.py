@@ -14,6 +14,7 @@ one: cohorts, permanent responses a cell, second stages.
 """
 
 import csv
+import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -35,6 +36,8 @@ Answers = npt.NDArray[np.int32]
 
 FILE = Path(__file__).parents[1] / "docs" / "results" / "loloha.csv"
 PEOPLE, WINDOWS, SYMBOLS, CHANGE, REPEATS = 10_000, 120, 360, 0.25, 20  # the published set-up; ours has 20 repeats
+TRACKED = 4  # repeats of `track`
+JOBS = int(os.environ.get("JOBS", "2"))  # processes
 EPSILONS = tuple(0.5 * step for step in range(1, 11))  # nats, of all reports of an answer
 FIRST = (0.4, 0.5, 0.6)  # of it, spent by the first report
 COHORTS_TIMES_CELLS = 1000  # C (g - 1) at least: least squares needs several times the 360 answers
@@ -182,14 +185,16 @@ def measured(population: str, repeats: int) -> list[dict[str, object]]:
     return rows
 
 
-def tracked(population: str) -> list[dict[str, object]]:
-    """The rows of `track`, one repeat."""
-    rows = []
-    for place, their in enumerate(SETTINGS):
-        survey, rng = survey_of(their), np.random.default_rng([21, place])
-        error, covered = tracked_error(survey, answers_of(population, rng), rng)
-        for name, value in (("tracked", error), ("bands cover", covered)):
-            rows.append(shape_of(population, their, survey) | {"measure": name, "value": f"{value:.4g}"})
+def tracked(population: str, place: int) -> list[dict[str, object]]:
+    """The rows of `track` of one setting."""
+    survey, found = survey_of(SETTINGS[place]), []
+    for repeat in range(TRACKED):
+        rng = np.random.default_rng([21, place, repeat])
+        found.append(tracked_error(survey, answers_of(population, rng), rng))
+    rows, shape = [], shape_of(population, SETTINGS[place], survey)
+    for name, values in zip(("tracked", "bands cover"), np.array(found).T, strict=True):
+        error = float(np.std(values, ddof=1) / np.sqrt(TRACKED))
+        rows.append(shape | {"measure": name, "value": f"{values.mean():.4g}", "error": f"{error:.2g}"})
     return rows
 
 
@@ -197,8 +202,9 @@ def main(arguments: list[str]) -> None:
     """All rows, or with --tracked those of `track` in place of the ones that are there; --quick shows two repeats."""
     repeats = 2 if "--quick" in arguments else REPEATS
     kept: list[dict[str, object]] = []
-    with ProcessPoolExecutor(len(POPULATIONS)) as pool:
-        rows = [row for some in pool.map(tracked, POPULATIONS) for row in some]
+    with ProcessPoolExecutor(JOBS) as pool:
+        tasks = [(population, place) for population in POPULATIONS for place in range(len(SETTINGS))]
+        rows = [row for some in pool.map(tracked, *zip(*tasks, strict=True)) for row in some]
         if "--tracked" in arguments:
             with FILE.open(newline="") as file:
                 kept = [dict(row) for row in csv.DictReader(file) if row["measure"] not in ("tracked", "bands cover")]

@@ -1,52 +1,83 @@
 """False alarms where nothing changes, and how many windows pass before a jump is noticed."""
 
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
 import deniable as dn
-from studies.time_rows import SHARES, Row, row
+from studies.time_rows import JOBS, SHARES, Floats, Row, row
 
 WINDOWS, DEVICES, ASKED = 30, 2000, 200.0
-LIVES = (("fresh", 1.0, "once"), ("memoised", 0.1, "window"), ("memoised", 0.0, "window"))
+Life = tuple[str, float, str, float]
+# Devices, their turnover, how they take part, and how many draw their answer anew in each window.
+LIVES: tuple[Life, ...] = (
+    ("fresh", 1.0, "once", 0.0),
+    *(("memoised", turnover, "window", change) for turnover in (0.1, 0.0) for change in (0.0, 0.1)),
+)
+TOGETHER = 20  # histories of a task
+
+
+def tracked_of(life: Life, path: Floats, rng: np.random.Generator) -> dn.Tracked:
+    """One history, tracked with its turnover; how many answers change is not known."""
+    _, turnover, how, change = life
+    survey = dn.krr(6, epsilon=2.0, participation=how)
+    return dn.track(dn.lab.panel(survey, path, DEVICES, rng, turnover=turnover, change=change), turnover=turnover)
 
 
 def alarms(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
-    """Histories in which nothing changes."""
-    truth = np.tile(SHARES, (WINDOWS, 1))
-    for case, turnover, how in LIVES:
-        survey = dn.krr(6, epsilon=2.0, participation=how)
-        named, raised = [], []
-        for _ in range(repeats):
-            tracked = dn.track(dn.lab.panel(survey, truth, DEVICES, rng, turnover=turnover), turnover=turnover)
-            named.append(float(bool(tracked.changes(0.95))))
-            raised.append(len(tracked.alarms(ASKED)) / (WINDOWS - 1))
-        yield row("alarms", case, "histories with a false change, 0.05 asked for", named, turnover=turnover)
-        yield row("alarms", case, f"false alarms a window, {1 / ASKED:g} asked for", raised, turnover=turnover)
+    """Histories in which nothing changes, in several processes; what is drawn does not depend on their number."""
+    tasks = [(life, int(rng.integers(0, 1 << 32))) for life in LIVES for _ in range(0, repeats, TOGETHER)]
+    found: dict[Life, list[tuple[float, float]]] = {}
+    with ProcessPoolExecutor(JOBS) as pool:
+        for (life, _), some in zip(tasks, pool.map(_nothing_changes, *zip(*tasks, strict=True)), strict=True):
+            found.setdefault(life, []).extend(some)
+    for life, pairs in found.items():
+        (case, turnover, _, change), (named, raised) = life, np.array(pairs[:repeats]).T
+        about = {"turnover": turnover, "change": change}
+        yield row("alarms", case, "histories with a false change, 0.05 asked for", named, **about)
+        yield row("alarms", case, f"false alarms a window, {1 / ASKED:g} asked for", raised, **about)
+
+
+def _nothing_changes(life: Life, seed: int) -> list[tuple[float, float]]:
+    rng, truth, found = np.random.default_rng(seed), np.tile(SHARES, (WINDOWS, 1)), []
+    for _ in range(TOGETHER):
+        tracked = tracked_of(life, truth, rng)
+        found.append((float(bool(tracked.changes(0.95))), len(tracked.alarms(ASKED)) / (WINDOWS - 1)))
+    return found
 
 
 def delays(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Jumps after ten windows, of three sizes, in several processes."""
+    tasks = [(size, life, int(rng.integers(0, 1 << 32)), repeats) for size in (1.0, 2.0, 5.0) for life in LIVES]
+    with ProcessPoolExecutor(JOBS) as pool:
+        for rows in pool.map(_jump, *zip(*tasks, strict=True)):
+            yield from rows
+
+
+def _jump(size: float, life: Life, seed: int, repeats: int) -> list[Row]:
     """A jump after ten windows: when an alarm is raised, whether it is named, and whether its size is covered."""
     miss, gap = dn.krr(6, epsilon=2.0).mechanism.affine
     chance = miss + gap * SHARES[1]
     error = float(np.sqrt(chance * (1 - chance) / DEVICES) / gap)  # of the share of one window
-    for size in (1.0, 2.0, 5.0):
-        after = SHARES.copy()
-        after[:2] += (-size * error, size * error)
-        path = np.vstack([np.tile(SHARES, (10, 1)), np.tile(after, (WINDOWS - 10, 1))])
-        for case, turnover, how in LIVES:
-            survey = dn.krr(6, epsilon=2.0, participation=how)
-            windows, found, covered = [], [], []
-            for _ in range(repeats):
-                tracked = dn.track(dn.lab.panel(survey, path, DEVICES, rng, turnover=turnover), turnover=turnover)
-                late = [int(str(window)) for symbol, window in tracked.alarms(1000.0) if symbol in (0, 1)]
-                late = [window for window in late if window >= 10]
-                windows.append(late[0] - 9 if late else WINDOWS - 10)
-                near = [one for one in tracked.changes() if one.symbol == 1 and abs(int(str(one.window)) - 10) <= 2]
-                found.append(float(bool(near)))
-                covered += [float(one.interval[0] <= size * error <= one.interval[1]) for one in near[:1]]
-            told = f"a jump of {size:g} standard errors"
-            yield row("delay", case, f"{told}: windows until an alarm", windows, turnover=turnover)
-            yield row("delay", case, f"{told}: named in the history", found, turnover=turnover)
-            if len(covered) > repeats // 2:
-                yield row("delay", case, f"{told}: its size is covered", covered, turnover=turnover)
+    after, rng = SHARES.copy(), np.random.default_rng(seed)
+    after[:2] += (-size * error, size * error)
+    path = np.vstack([np.tile(SHARES, (10, 1)), np.tile(after, (WINDOWS - 10, 1))])
+    windows, found, covered = [], [], []
+    for _ in range(repeats):
+        tracked = tracked_of(life, path, rng)
+        late = [int(str(window)) for symbol, window in tracked.alarms(1000.0) if symbol in (0, 1)]
+        late = [window for window in late if window >= 10]
+        windows.append(late[0] - 9 if late else WINDOWS - 10)
+        near = [one for one in tracked.changes() if one.symbol == 1 and abs(int(str(one.window)) - 10) <= 2]
+        found.append(float(bool(near)))
+        covered += [float(one.interval[0] <= size * error <= one.interval[1]) for one in near[:1]]
+    case, turnover, _, change = life
+    told, about = f"a jump of {size:g} standard errors", {"turnover": turnover, "change": change}
+    rows = [
+        row("delay", case, f"{told}: windows until an alarm", windows, **about),
+        row("delay", case, f"{told}: named in the history", found, **about),
+    ]
+    if len(covered) > repeats // 2:
+        rows.append(row("delay", case, f"{told}: its size is covered", covered, **about))
+    return rows

@@ -7,10 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 import deniable as dn
-from studies.time_rows import SHARES, Floats, Row, row, surveys
+from studies.time_rows import JOBS, SHARES, Floats, Row, row, surveys
 
 WINDOWS, DEVICES = 20, 2000
-JOBS = 2  # processes
 LIVES = tuple((turnover, change) for turnover in (0.0, 0.05, 0.5) for change in (0.0, 0.05, 0.1))
 PLAIN = dn.Projected()  # error bars belong to the unbiased estimate, whatever stands beside it
 REACH = 1.959964  # standard errors of a 95 % interval

@@ -10,9 +10,8 @@ import deniable as dn
 from deniable.tracking.averaging import Series
 from deniable.tracking.sharing import Sharing
 from deniable.tracking.state_space import Models
-from studies.time_rows import Floats, Row, row
+from studies.time_rows import JOBS, Floats, Row, row
 
-JOBS = 2  # processes
 SEEN = 20  # windows of each history that are compared: decoding them all takes most of the time
 KINDS = ("still", "random walk", "drift", "jump", "season")
 

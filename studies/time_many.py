@@ -6,9 +6,8 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 import deniable as dn
-from studies.time_rows import Floats, Row, row
+from studies.time_rows import JOBS, Floats, Row, row
 
-JOBS = 2  # processes
 WINDOWS, PEOPLE, SEEN = 30, 10_000, 5  # SEEN windows of each history are compared
 SYMBOLS = (6, 36, 360, 1000)
 FEWER = {360: 3, 1000: 6}  # by how much fewer histories there are: each of them has many numbers

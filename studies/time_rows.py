@@ -1,5 +1,6 @@
 """What the studies of windows over time share: surveys, shares, and rows of a table with Monte Carlo errors."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ Row = dict[str, Any]
 FILE = Path(__file__).parents[1] / "docs" / "results" / "time.csv"
 COLUMNS = ("table", "case", "turnover", "change", "windows", "measure", "value", "error")
 SEED = bytes(16)
+JOBS = int(os.environ.get("JOBS", "2"))  # processes
 SHARES = np.array([0.4, 0.25, 0.15, 0.1, 0.06, 0.04])
 
 

@@ -28,6 +28,8 @@ export interface Survey {
   readonly names?: readonly string[];
   /** The window in which a device reports once; nothing where there is none. */
   readonly window?: "hour" | "day" | "week";
+  /** How many windows there are to one turn of a device: 1, unless a share of the devices reports in each. */
+  readonly every: number;
   readonly encoding: object;
   readonly mechanism: object;
 }

@@ -151,21 +151,21 @@ test("windows are those of the client", () => {
 });
 
 /** A page that keeps in this storage, on a day; and a client of it. */
-function opened(items, window, time, survey) {
+function opened(items, window, time, survey, every) {
   globalThis.localStorage = {
     getItem: (name) => items.get(name) ?? null,
     setItem: (name, text) => items.set(name, text),
   };
   Date.now = () => Date.parse(time);
   const kept = keeping(survey.digest);
-  kept.byWindow(window);
+  kept.byWindow(window, every);
   return { kept, client: new Client(survey, { storage: kept.storage, memoize: Boolean(window) }) };
 }
 
 const vectors = JSON.parse(readFileSync(new URL("../vectors/surveys.json", import.meta.url), "utf8"));
 const surveyOf = (title) => readSurvey(vectors.find((row) => row.title === title).text);
-const answerIn = async ({ kept, client }, how) => {
-  await kept.roll(() => client.queue("yes"));
+const answerIn = async ({ kept, client }, how, value = "yes") => {
+  await kept.roll(() => client.queue(value));
   const { record } = kept.read();
   kept.send();
   globalThis.fetch = async () => Response.json(how);
@@ -206,6 +206,54 @@ test("a page keeps a window's number and no report, and asks again in the next",
     assert.equal(third.kept.read().done, "sent");
     third.kept.finish("closed");
     assert.deepEqual(JSON.parse([...items.values()][0]), { done: "closed" }, "where it is over, nothing is left");
+  } finally {
+    [Date.now, globalThis.fetch] = [real, fetched];
+    delete globalThis.localStorage;
+  }
+});
+
+test("a page keeps its turn from the first visit on, and asks in one window of seven", async () => {
+  const [real, fetched] = [Date.now, globalThis.fetch];
+  const [survey, items] = [surveyOf("krr, one day in seven"), new Map()];
+  const day = (number) => new Date(864e5 * number).toISOString();
+  try {
+    const first = opened(items, "day", day(20775), survey, 7);
+    const { turn } = JSON.parse(JSON.parse([...items.values()][0]).state.slice(64))[survey.digest];
+    const own = 20775 + ((turn + 7 - (20775 % 7)) % 7);
+    assert.equal(first.kept.isOpen(), own === 20775);
+    for (let number = 20775; number < own; number++) {
+      const { kept, client } = opened(items, "day", day(number), survey, 7);
+      assert.deepEqual([kept.read(), kept.isOpen()], [{ done: "turn", next: new Date(864e5 * own) }, false]);
+      assert.throws(() => client.queue("apple"), { name: "ParticipationError" });
+      const before = [...items.values()][0];
+      kept.finish("turn");
+      assert.equal([...items.values()][0], before, "it waits for its turn, whatever is said of it");
+    }
+    for (const at of [own, own + 14]) {
+      const page = opened(items, "day", day(at), survey, 7);
+      assert.ok(page.kept.isOpen());
+      await answerIn(page, TAKEN, "apple");
+      page.kept.finish(page.kept.read().done);
+      assert.deepEqual(page.kept.read(), { done: "sent", next: new Date(864e5 * (at + 7)) });
+      const [text] = [...items.values()];
+      assert.equal(JSON.parse(JSON.parse(text).state.slice(64)).secret, undefined, "nothing repeats its noise");
+      const later = opened(items, "day", day(at + 9), survey, 7).kept;
+      assert.deepEqual(
+        [later.read(), later.isOpen()],
+        [{ done: "sent", next: new Date(864e5 * (at + 14)) }, false],
+        "a turn that was missed does not make another window its turn",
+      );
+    }
+    const n3 = { odds: 3, lifetime: 3, cohorts: 1, cells: 5 };
+    assert.deepEqual(ending("turn", n3, { window: "day", next: new Date("2096-11-23T00:00Z"), every: 7 }), [
+      "It is not this browser's turn. This browser answers in one day of 7, drawn by chance; its next turn begins on " +
+        `${ending("sent", n3, { window: "day", next: new Date("2096-11-23T00:00Z") })[0].match(/taken from (.*), on/)[1]}` +
+        ", on this device's clock.",
+    ]);
+    const said = explanation(n3, { window: "day" }, "day", 7).flat().join("\n");
+    assert.match(said, /This page sends one report in one day of 7\./);
+    assert.match(said, /after k turns, k times epsilon\./);
+    assert.doesNotMatch(said, /the same noise each time/);
   } finally {
     [Date.now, globalThis.fetch] = [real, fetched];
     delete globalThis.localStorage;

@@ -243,6 +243,14 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     )
     for tail in ("", "2", "0.0", "0.50", ".5", "0.00001", "0.5%", "0.5 ", "-0.1"):
         top("participation", f"window:day:turnover={tail}", follows + repr(f"window:day:turnover={tail}"))
+    turns = (
+        "share must follow a window, from 1/2 to 1/99999, as in 'window:day:share=1/7', and without a turnover, got "
+    )
+    for tail in ("", "1", "1/1", "1/0", "2/7", "1/07", "0.5", "1/100000", "1/7 ", "1/7:turnover=0.1", "1/-7"):
+        top("participation", f"window:day:share={tail}", turns + repr(f"window:day:share={tail}"))
+    top("participation", "event:share=1/7", turns + repr("event:share=1/7"))
+    top("participation", "window:share=1/7", known + repr("window:share=1/7"))
+    top("participation", "window:day:turnover=0.05:share=1/7", follows + repr("window:day:turnover=0.05:share=1/7"))
     top("participation", "event:turnover=0.5", follows + repr("event:turnover=0.5"))
     top("participation", "window:turnover=0.5", known + repr("window:turnover=0.5"))
     for spelling in ("once", "window"):
@@ -255,6 +263,7 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     text("the survey was altered after it was made", daily.replace(',"participation":"window:day"', ""))
     text("survey fields must not repeat", daily[:-1] + ',"participation":"window:day"}')
     text("the survey was altered after it was made", daily.replace("window:day", "window:day:turnover=0.05"))
+    text("the survey was altered after it was made", daily.replace("window:day", "window:day:share=1/7"))
     bad_tables(put)
     return found
 

@@ -8,12 +8,13 @@ import hashlib
 import json
 import math
 import struct
+import time
 from pathlib import Path
 
 import deniable as dn
 from deniable.mechanisms import KRR, BitFlip, Chain, Channel, Subset, epsilon_text
 from deniable.noise import DerivedEntropy
-from deniable.survey import ubd, urr
+from deniable.survey import WINDOWS, ubd, urr
 from deniable.survey.alphabet import Alphabet, canonical_symbol, symbol_bytes, symbol_to_json
 from deniable.survey.encodings import Hashed, Permuted
 from deniable.survey.folding import fold
@@ -139,6 +140,10 @@ def presets() -> dict[str, dn.Survey]:
         "orr, once a week": dn.orr(epsilon=2, cells=8, cohorts=3, seed=seed, participation="window:week"),
         "oue, once a day with a turnover": dn.oue(
             symbols=["a", "b", "c"], epsilon=2, participation="window:day:turnover=0.05"
+        ),
+        "krr, one day in seven": dn.krr(symbols=fruit, epsilon=1, participation="window:day:share=1/7"),
+        "orr, one hour in three": dn.orr(
+            epsilon=2, cells=8, cohorts=3, seed=seed, participation="window:hour:share=1/3"
         ),
         "krappor, at every event": dn.krappor(symbols=["a", "b", "c"], epsilon=2.5, participation="event"),
     }
@@ -268,10 +273,15 @@ def second_words(survey: dn.Survey, label: str, edge: int) -> list[int]:
     return [drawn[0] if edge % 2 else edge, *drawn[1 : 1 + others]]
 
 
+def always() -> dict[str, dn.Survey]:
+    """The surveys that a device may answer in any window: `turns` is about the others."""
+    return {title: survey for title, survey in presets().items() if survey.every == 1}
+
+
 def reports() -> list[object]:
     """Fresh noise from given words: the first is for the cohort (again if it is refused), the rest for the answer."""
     found: list[object] = []
-    for title, survey in presets().items():
+    for title, survey in always().items():
         answers = [canonical_symbol(s) for s in answers_of(survey)]
         answers = answers[: 3 if survey.alphabet.text == "exact" and answers != WRITTEN else None]
         edges = [0, *survey.mechanism.thresholds().values(), 2**64 - 1]
@@ -298,7 +308,7 @@ def reports() -> list[object]:
 def permanent() -> list[object]:
     """Memoised answers: a device secret and a cohort give these bytes for ever (on these words, in a chain)."""
     found: list[object] = []
-    for title, survey in presets().items():
+    for title, survey in always().items():
         for number, answer in enumerate(answers_of(survey)[:2]):
             client = dn.Client(survey)
             secret = hashlib.sha256(f"{title} {number}".encode()).digest()
@@ -309,6 +319,40 @@ def permanent() -> list[object]:
                 shape["words"] = [str(word) for word in words]
             with ScriptedEntropy(64, words) as client._entropy:
                 found.append(shape | {"symbol": symbol_to_json(answer), "report": client.report(answer).pack().hex()})
+    return found
+
+
+def turns() -> list[object]:
+    """Devices that take turns: the words of their cohort and turn, when they are refused, and their reports."""
+    found: list[object] = []
+    start, now = 497_160, time.time  # 2026-09-18T00:00Z, in hours
+    for title, survey in presets().items():
+        if survey.every == 1:
+            continue
+        size = WINDOWS[survey.window or "day"]
+        for number in range(4):
+            drawn = DerivedEntropy(bytes(32), f"{title} {number} turn".encode()).words(8)
+            joins = [drawn[0] // survey.cohorts * survey.cohorts, drawn[1]]
+            if number == 0:  # at or past the largest multiple of the windows: drawn again
+                joins.insert(1, 2**64 - 1)
+            asked = [start + size * step // 2 for step in range(4 * survey.every)]
+            words, answers, outcomes = list(drawn[2:]), answers_of(survey), list[str]()
+            with ScriptedEntropy(64, joins) as entropy:
+                client = dn.Client(survey, memoize=False, entropy=entropy)
+                for step, hour in enumerate(asked):
+                    time.time = lambda hour=hour: 3600.0 * hour  # type: ignore[misc]
+                    try:
+                        entropy.load(words[:1])
+                        outcomes.append(client.report(answers[step % len(answers)]).pack().hex())
+                        words = words[1:]
+                    except dn.ParticipationError as problem:
+                        entropy.word()  # it was not used
+                        outcomes.append(str(problem).removesuffix("Z")[-16:] + "Z")
+                    finally:
+                        time.time = now
+            shape = {"survey": title, "words": [str(word) for word in (*joins, *drawn[2 : 8 - len(words)])]}
+            shape |= {"hours": asked, "symbols": [symbol_to_json(answers[i % len(answers)]) for i in range(len(asked))]}
+            found.append(shape | {"outcomes": outcomes})
     return found
 
 
@@ -355,6 +399,7 @@ def build() -> dict[str, str]:
         reports,
         permanent,
         sequences,
+        turns,
     ]
     tables: dict[str, list[object]] = {part.__name__: part() for part in good}
     tables |= {"bad_surveys": bad_surveys(presets()), "bad_reports": bad_reports(presets())}

@@ -425,3 +425,18 @@ def permanent_form(text: str, answers: dict[str, Any], cohort: int, secret: byte
     wire = form_report(text, answers, drawn, cohorts, words, again)
     assert list(again) == []
     return wire
+
+
+def turns_of(text: str) -> tuple[str, int]:
+    """Section 10: the window of a survey whose devices take turns, and how many windows there are to a turn."""
+    _, window, share = json.loads(text)["participation"].split(":")
+    return window, int(share.removeprefix("share=1/"))
+
+
+def following(window: str, every: int, turn: int, hour: int, last: int) -> int:
+    """The first hour of the next window, from `hour` on, in which a device may answer that last did so in `last`."""
+    size, shift = {"hour": (1, 0), "day": (24, 0), "week": (168, 72)}[window]
+    number = (hour + shift) // size
+    while number % every != turn or (last + shift) // size == number:
+        number += 1
+    return number * size - shift

@@ -4,6 +4,7 @@ import hashlib
 import json
 import struct
 import unicodedata
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -182,7 +183,10 @@ def test_every_preset_has_vectors() -> None:
         "SS",
         "SW",
     }
-    assert {row["survey"] for row in rows("reports")} == {row["survey"] for row in rows("permanent")} == set(TEXTS)
+    taking_turns = {row["survey"] for row in rows("turns")}
+    asked = {row["survey"] for row in rows("reports")}
+    assert asked == {row["survey"] for row in rows("permanent")} == set(TEXTS) - taking_turns
+    assert taking_turns == {title for title, text in TEXTS.items() if ":share=" in text}
 
 
 def test_reports_from_given_words() -> None:
@@ -228,6 +232,36 @@ def test_sequences_of_changing_answers() -> None:
         if not words:
             assert len(set(zip(cells, row["reports"], strict=True))) == len(set(cells))
     assert repeats >= 4
+
+
+def test_devices_that_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn is a word that follows the cohort's; both implementations refuse the same windows and send the same."""
+    turns = set()
+    for row in rows("turns"):
+        text, words = TEXTS[row["survey"]], [int(word) for word in row["words"]]
+        kind, every = reference.turns_of(text)
+        joins = 2 + (words[1] >= 2**64 - 2**64 % every)
+        now = [float(row["hours"][0])]
+        monkeypatch.setattr("time.time", lambda now=now: 3600 * now[0])
+        with ScriptedEntropy(64, words[:joins]) as entropy:
+            client = dn.Client(dn.Survey.from_json(text), memoize=False, entropy=entropy)
+            entropy.load(words[joins:])
+            last, left = -1, words[joins:]
+            for hour, given, outcome in zip(row["hours"], row["symbols"], row["outcomes"], strict=True):
+                symbol, now[0] = reference.value_of(given), float(hour)
+                following = reference.following(kind, every, words[joins - 1] % every, hour, last)
+                if following <= hour:
+                    last = hour
+                    assert reference.fresh_report(text, symbol, [words[0], left.pop(0)]).hex() == outcome
+                    assert client.report(symbol).pack().hex() == outcome
+                else:
+                    begins = datetime.fromtimestamp(3600 * following, UTC).strftime("%Y-%m-%dT%H:%MZ")
+                    with pytest.raises(dn.ParticipationError) as caught:
+                        client.report(symbol)
+                    assert str(caught.value).endswith(f"the next answer is taken from {begins}")
+                    assert outcome == begins
+        turns.add((every, words[joins - 1] % every))
+    assert len(turns) >= 5
 
 
 @pytest.mark.parametrize("row", rows("bad_surveys"), ids=lambda row: row["reason"][:60])

@@ -58,7 +58,9 @@ export class Client {
     { storage = memory(), memoize = true, key, entropy = osEntropy, cap = Infinity, hardCap = Infinity } = {},
   ) {
     const survey = source?.tasks || source?.encoding?.of ? source : readSurvey(source);
-    const { digest, window } = survey;
+    const { digest, window, every } = survey;
+    // Where devices take turns, every report has noise of its own.
+    memoize &&= !(every > 1);
     const { begin, tasks: tasksOf, drawnBy, report: packed, spends, responses } = survey.tasks ? survey : line(survey);
     const [whole, each] = spends.map(units);
 
@@ -78,7 +80,13 @@ export class Client {
     };
 
     start = change((_, state) => {
-      state[digest] ??= { cohort: begin(entropy), made: [0, 0], spent: [0, 0], outbox: {} };
+      state[digest] ??= {
+        cohort: begin(entropy),
+        ...(every > 1 && { turn: uniformBelow(entropy, every) }),
+        made: [0, 0],
+        spent: [0, 0],
+        outbox: {},
+      };
       // Of a key that cannot be read only a check is kept here, which tells it from another one.
       if (memoize)
         state.secret ??= key
@@ -106,7 +114,7 @@ export class Client {
         ["hardCap", hardCap, worst],
       ])
         need(total <= limit, `${name} must not be exceeded, got ${total} of ${limit}; ask no more`, "Budget");
-      if (window) entry.window = thisWindow(window, entry.window);
+      if (window) entry.window = thisWindow(window, entry.window, every, entry.turn);
       return entry;
     };
 

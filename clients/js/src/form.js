@@ -198,6 +198,7 @@ function remakeForm(given) {
     public: open,
     parts,
     window: parts[0].window,
+    every: parts[0].every,
     // By both numbers answers of the whole form are charged; as of surveys, each rounded up.
     spends: [whole, each],
     responses: max(...parts.map(responsesOf)),

@@ -2,8 +2,8 @@
  * What a device keeps, in anything that has `getItem` and `setItem`, such as `localStorage`: its secret, and by the
  * digest of each survey the cohort, how many reports it made and what they spent, and the packed reports that no
  * collector has acknowledged yet, in the order of their random ids, with the day that they were made on; for a survey
- * that is answered once a window, the number of the last one. No answer, no other time, and nothing that an answer
- * could be read from without the secret.
+ * that is answered once a window, the number of the last one, and the device's turn where only a share of them answers
+ * in each. No answer, no other time, and nothing that an answer could be read from without the secret.
  *
  * Every change reads the state anew, so tabs that share a storage share one state.
  */

@@ -6,7 +6,7 @@
 
 import { closed, open } from "./alphabet.js";
 import { shown } from "./arguments.js";
-import { canonical, hex, Obj, parse, spell, utf8 } from "./bytes.js";
+import { canonical, hex, num, Obj, parse, spell, utf8 } from "./bytes.js";
 import { direct, hadamard, neighbours, prefixes, projective, seeded } from "./encodings.js";
 import { DeniableError, need } from "./errors.js";
 import { bitflip, krr, subset } from "./mechanisms.js";
@@ -30,7 +30,7 @@ const ENCODINGS = {
 const TABLES = { __proto__: null, sensitive, "sensitive-design": sensitive, blocks, budgets, table: full };
 const MECHANISMS = { __proto__: null, krr, bitflip, subset, ...TABLES };
 // How people take part; a survey that they answer once says nothing about it.
-const AGAIN = /^(event|window:(hour|day|week)(:turnover=(0|1|0\.\d{0,3}[1-9]))?)$/;
+const AGAIN = /^(event|window:(hour|day|week)(:turnover=(0|1|0\.\d{0,3}[1-9])|:share=1\/([2-9]|[1-9]\d{1,4}))?)$/;
 
 /** A survey from its fields; `stated` is what they must say, thresholds and digest included. */
 export function remake(given) {
@@ -110,6 +110,7 @@ export function remake(given) {
     symbols: alphabet.size,
     names: alphabet.names,
     window: participation?.split(":")[1],
+    every: num(participation?.split("=1/")[1] ?? 1),
     stated: canonical({ ...stated, digest: hex(sha256(utf8(canonical(stated)))) }),
   };
 }

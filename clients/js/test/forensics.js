@@ -146,6 +146,7 @@ const FIELDS = {
     Object.entries(value).every(([word, number]) => /^(closed|refused|unknown-survey)$/.test(word) && isCount(number)),
   unknown: isCount,
   window: isCount,
+  turn: isCount,
 };
 
 const sum = (numbers) => numbers.reduce((all, one) => all + one, 0);

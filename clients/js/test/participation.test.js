@@ -151,6 +151,59 @@ test("windows are those of UTC wherever a device is", () => {
   }
 });
 
+test("a device that takes turns keeps its turn, and has fresh noise of its own in each", () => {
+  const SEVENTH = texts["krr, one day in seven"];
+  const start = Date.parse("2026-11-18T12:00Z");
+  for (const Made of [Client, minified.Client])
+    for (const options of [{}, { memoize: false }]) {
+      const kept = storage();
+      at("2026-11-18T00:00Z");
+      const { turn } = entryOf(kept, new Made(SEVENTH, { storage: kept, ...options }));
+      assert.ok(Number.isInteger(turn) && turn >= 0 && turn < 7);
+      const answeredOn = [];
+      for (let day = 0; day < 28; day++) {
+        Date.now = () => start + day * 864e5;
+        const client = new Made(SEVENTH, { storage: kept, ...options });
+        const next = new Date(start + (day + ((turn + 14 - ((20775 + day) % 7)) % 7 || 7)) * 864e5);
+        try {
+          client.report("apple");
+          answeredOn.push(20775 + day);
+        } catch {
+          // It was not its turn.
+        }
+        // A right answer, a wrong one and none at all are refused in one sentence.
+        for (const given of ["apple", {}, undefined])
+          assert.throws(() => client.report(given), {
+            name: "ParticipationError",
+            message:
+              "this survey must be answered in one day of 7 on this device; the next answer is taken from " +
+              `${next.toISOString().slice(0, 10)}T00:00Z`,
+          });
+      }
+      assert.deepEqual(
+        answeredOn.map((day) => day % 7),
+        [turn, turn, turn, turn],
+      );
+      const entry = entryOf(kept, new Made(SEVENTH, { storage: kept, ...options }));
+      assert.deepEqual(
+        [entry.turn, entry.made, entry.spent],
+        [turn, [0, 4], [4e9, 4e9]],
+        "each report spends epsilon, whatever the answers",
+      );
+    }
+});
+
+test("turns are as likely as one another", () => {
+  const SEVENTH = texts["krr, one day in seven"];
+  const counts = Array(7).fill(0);
+  for (let word = 0; word < 70; word++) {
+    const kept = storage();
+    const entropy = { width: 64, word: () => BigInt(word) };
+    counts[entryOf(kept, new Client(SEVENTH, { storage: kept, memoize: false, entropy })).turn]++;
+  }
+  assert.deepEqual(counts, Array(7).fill(10));
+});
+
 test("surveys that are answered once, or at every event, are as they were", () => {
   for (const title of ["krappor", "krappor, at every event"]) {
     const kept = storage();

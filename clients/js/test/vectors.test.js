@@ -157,7 +157,31 @@ test("reports from given words", () => {
     assert.equal(entropy.left(), 0);
     seen.add(survey);
   }
-  assert.deepEqual(seen, new Set(Object.keys(texts)));
+  const always = Object.keys(texts).filter((title) => surveys[title].every < 2);
+  assert.deepEqual(seen, new Set(always));
+});
+
+test("devices that take turns", () => {
+  const now = Date.now;
+  try {
+    for (const { survey, words, hours, symbols, outcomes } of rows("turns")) {
+      const entropy = scripted(words);
+      const client = new Client(texts[survey], { memoize: false, entropy });
+      for (const [step, hour] of hours.entries()) {
+        Date.now = () => 36e5 * hour;
+        const value = symbolOf(symbols[step]);
+        if (outcomes[step].endsWith("Z"))
+          assert.throws(
+            () => client.report(value),
+            ({ name, message }) => name === "ParticipationError" && message.endsWith(`is taken from ${outcomes[step]}`),
+          );
+        else assert.equal(hex(client.report(value).pack()), outcomes[step]);
+      }
+      assert.equal(entropy.left(), 0);
+    }
+  } finally {
+    Date.now = now;
+  }
 });
 
 test("permanent reports", () => {
@@ -220,7 +244,10 @@ const SENTENCES = [
   ],
   [/^threshold|realisable|must not have the field '(colour|delta|seed)'|^format|^width/, /^survey must say .*, got /],
   [/altered after it was made|must have the field 'digest'|^other must be/, /^survey must say .*, got /],
-  [/^(participation must be|turnover must follow)/, /^participation must be event or window:day, :hour, :week, got /],
+  [
+    /^(participation must be|(turnover|share) must follow)/,
+    /^participation must be event or window:day, :hour, :week, got /,
+  ],
   [/^survey field 'participation'/, /^(participation|survey) must /],
   [/^name must be text of at most/, /^name must be text of at most 500 characters$/],
   [/kind must be|got 'plain'/, /^kind must be of (open|direct|krr),|^survey must be the JSON of one/],

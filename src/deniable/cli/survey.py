@@ -142,7 +142,7 @@ def _add_new(actions: Commands) -> None:
     new.option(
         "--participation",
         "HOW",
-        "once (default), window (once a day), window:hour, window:week, event",
+        "once (default), window (once a day), window:hour, window:week, event; window:day:share=1/7: each in its turn",
     )
     new.option("--name", "TEXT", "what the survey asks", default="")
     where = "where to write (default survey.json; - is standard output)"

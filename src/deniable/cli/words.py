@@ -110,6 +110,14 @@ def scale_sentence(survey: Survey) -> str:
 def _answering_again(survey: Survey) -> str:
     """How often a device answers, and what all its reports together reveal."""
     asked = participation_words(survey.participation)
+    if survey.every > 1:
+        return (
+            f"Your device answers {asked}: it draws its turn by chance, before any answer, and keeps it. Each of its "
+            f"reports has noise of its own, so what they say of you adds up: n reports together are at most "
+            f"{at_most(survey.mechanism.odds)} to the power n times likelier than under other answers (n times epsilon "
+            f"{survey.epsilon_report:g}). That also covers whether, and when, your answer changed. The {survey.window} "
+            f"in which you take part shows which of {survey.every} groups your device is in."
+        )
     boxes = survey.encoding.occupied == 1 and not survey.encoding.own_cells  # answers of a box share their noise
     other = "in another box" if boxes else "that you have not given before"
     in_all = f", up to epsilon {survey.epsilon_worst:g} in all" if survey.permanent_responses else ""

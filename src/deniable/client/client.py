@@ -47,7 +47,7 @@ class Client:
         share one file. Without it they live in memory.
     memoize : bool
         Whether the same answer gives the same bytes again. False, for one-shot use, draws fresh noise for
-        every report, each of which spends epsilon.
+        every report, each of which spends epsilon. So do surveys that a share of the devices answers in each window.
     cap : float, str or Fraction, optional
         Epsilon, in nats: reports past this total of `ledger.spent` are refused. A bound while the answer to each survey
         stays the same.
@@ -118,19 +118,25 @@ class Client:
         self._failed = 0  # calls of `send` in a row that failed
         self._uncounted = [0]  # reports made in memory that are not in the account yet
         if self._file is None or not os.path.lexists(self._file.path):
-            self._memory.cohorts[survey.digest] = survey.draw_cohort(self._entropy)
-            self._memory.accounts[survey.digest] = Account.of(survey)
+            self._join(self._memory)
             if memoize or self._file is not None:
                 self._memory.secret = struct.pack("<4Q", *self._entropy.words(4))
         if self._file is not None:
             # If two processes start at once, both use what one of them wrote.
             with self._file.change(survey, create=self._memory if self._memory.secret else None) as kept:
                 if survey.digest not in kept.cohorts:
-                    kept.cohorts[survey.digest] = survey.draw_cohort(self._entropy)
-                    kept.accounts[survey.digest] = Account.of(survey)
+                    self._join(kept)
                 self._memory = Contents(kept.secret, dict(kept.cohorts))
         self._cohort = self._memory.cohorts[survey.digest]
-        self._secret = self._memory.secret if memoize else None
+        self._secret = self._memory.secret if memoize and survey.every == 1 else None
+
+    def _join(self, kept: Contents) -> None:
+        """What a device draws once for a survey, before any answer: its cohort, and its turn where it has one."""
+        survey = self._survey
+        kept.cohorts[survey.digest] = survey.draw_cohort(self._entropy)
+        if survey.every > 1:
+            kept.turns[survey.digest] = self._entropy.uniform_below(survey.every)
+        kept.accounts[survey.digest] = Account.of(survey)
 
     def _prepare(self, survey: Any) -> None:
         """Look up what every report needs. A client of a form has no one mechanism, and does not."""
@@ -197,8 +203,9 @@ class Client:
         BudgetError
             If the report would exceed `cap` or `hard_cap`; nothing is said of the value.
         ParticipationError
-            If this device has answered in this window of a survey that takes one answer a window, or its clock went
-            back since; nothing is said of the value. Without a state that holds for this client alone.
+            If this device has answered in this window of a survey that takes one answer a window, if it is not its
+            turn, or its clock went back since; nothing is said of the value. Without a state that holds for this client
+            alone.
 
         Examples
         --------
@@ -400,7 +407,8 @@ class Client:
             self._check_caps(Ledger((*(a for a in kept.accounts.values() if a is not before), account)))
         if queue and len(kept.outbox) >= MAX_WAITING:
             raise StateError(f"the outbox must hold at most {MAX_WAITING} reports; send them first")
-        return account, this_window(self._survey, kept.windows.get(self._survey.digest))
+        digest = self._survey.digest
+        return account, this_window(self._survey, kept.windows.get(digest), kept.turns.get(digest, 0))
 
     def _check_caps(self, after: Ledger) -> None:
         for name, cap, total in zip(("cap", "hard_cap"), self._caps, after.exact(), strict=True):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from deniable.client.delivery import UNKNOWN
 from deniable.client.state import Contents
 from deniable.errors import ParticipationError
-from deniable.survey import Agreement, first_minute, participation_words, window_number
+from deniable.survey import Agreement, first_minute, next_turn, participation_words, window_number
 
 __all__ = ["settle", "this_window", "today", "unknown_days"]
 
@@ -19,11 +19,11 @@ def today() -> int | None:
     return day if day in _DAYS else None
 
 
-def this_window(survey: Agreement, last: int | None) -> int | None:
+def this_window(survey: Agreement, last: int | None, turn: int = 0) -> int | None:
     """The number of the window to answer in now, where a survey has windows; `last` is the one of the report before.
 
-    It is asked before the answer is looked at, and knows the clock and `last` alone: what it refuses says nothing
-    about the answer.
+    It is asked before the answer is looked at, and knows the clock, `last` and the device's turn alone: what it refuses
+    says nothing about the answer.
     """
     if survey.window is None:
         return None
@@ -38,10 +38,11 @@ def this_window(survey: Agreement, last: int | None) -> int | None:
             f"the clock of this device must not go back: it last answered in the {survey.window} from "
             f"{first_minute(survey.window, last)}, got the one from {first_minute(survey.window, now)}; set the clock"
         )
-    if last == now:
+    following = next_turn(now + (last == now), survey.every, turn)
+    if following != now:
         raise ParticipationError(
             f"this survey must be answered {participation_words(survey.participation)} on this device; the next "
-            f"answer is taken from {first_minute(survey.window, now + 1)}"
+            f"answer is taken from {first_minute(survey.window, following)}"
         )
     return now
 

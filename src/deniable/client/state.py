@@ -9,7 +9,7 @@ old answers new noise.
 
 The outbox is kept in the order of the reports' random ids, so neither the file nor a batch shows in which order
 answers were given; the only times in it are the day that a report was made on and, for a survey that is answered once a
-window, the window of the last report.
+window, the window of the last report, and the turn of the device where only a share of them answers in each.
 """
 
 import contextlib
@@ -79,7 +79,8 @@ class Contents:
 
     `refused` counts, by survey and word, the reports that left the outbox uncounted; `unknown` is the first day on
     which a collector said that it does not know the survey, if nobody has taken a report of it since; `windows` has the
-    number of the window of the last report, for surveys that are answered once a window.
+    number of the window of the last report, for surveys that are answered once a window; `turns` has the turn of the
+    device, for those that only a share of the devices answers in each window.
     """
 
     secret: bytes = field(repr=False)
@@ -89,6 +90,7 @@ class Contents:
     refused: dict[str, dict[str, int]] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
     windows: dict[str, int] = field(default_factory=dict)
+    turns: dict[str, int] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         fields: dict[str, object] = {
@@ -105,6 +107,7 @@ class Contents:
                     **({"refused": self.refused[digest]} if self.refused.get(digest) else {}),
                     **({"unknown": self.unknown[digest]} if digest in self.unknown else {}),
                     **({"window": self.windows[digest]} if digest in self.windows else {}),
+                    **({"turn": self.turns[digest]} if digest in self.turns else {}),
                 }
                 for digest, account in sorted(self.accounts.items())
             },
@@ -143,6 +146,8 @@ class Contents:
                     found.unknown[digest] = _count(entry["unknown"])
                 if "window" in entry:
                     found.windows[digest] = _count(entry["window"])
+                if "turn" in entry:
+                    found.turns[digest] = _count(entry["turn"])
             for digest, name, report, *day in fields["outbox"]:  # no day: queued before reports had one
                 found.outbox[name] = Waiting(digest, name, bytes.fromhex(report), *map(_count, day))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ZeroDivisionError):

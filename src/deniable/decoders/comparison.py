@@ -170,7 +170,7 @@ class Difference:
         >>> dn.difference(friday, monday).shared_noise[:52]
         'The same devices may be in both: what the counts sho'
         """
-        if self.first.digest != self.second.digest or self.first.tally.survey.participation == "once":
+        if self.first.digest != self.second.digest or not self.first.tally.survey.repeats_noise:
             return ""
         if self._shared is None:
             return (

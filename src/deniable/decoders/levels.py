@@ -40,7 +40,7 @@ def level_tally(tally: Tally, level: int) -> Tally:
     part = slice(start, start + count)
     survey = replace(tally.survey, encoding=encoding.only(level))
     found = Tally(survey, tally.counts[part], tally.reports[part])
-    if survey.participation == "once" or not tally.windows:
+    if not survey.repeats_noise or not tally.windows:
         return found
     # Windows have their shares of the level's reports, as far as anyone can tell.
     ends = np.rint(np.cumsum(tally.windows) * (found.n / tally.n)).astype(int)

@@ -52,7 +52,7 @@ times those of as many people. Give the turnover if devices are replaced.
         """That of a tally, with the survey's turnover if none is given; none is repeated where people answer once."""
         sizes = tally.windows
         turnover = tally.survey.turnover if turnover is None else turnover
-        if tally.survey.participation == "once" or not tally.n:
+        if not tally.survey.repeats_noise or not tally.n:
             return cls(1, 0.0)
         return cls(None if sizes is None else len(sizes), repeated_reports(sizes, tally.n, turnover), turnover)
 

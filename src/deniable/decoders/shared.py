@@ -51,7 +51,7 @@ class SharedNoise:
         """
         one, two = first.tally, second.tally
         survey = one.survey
-        if survey.participation == "once" or survey.digest != two.survey.digest:
+        if not survey.repeats_noise or survey.digest != two.survey.digest:
             return None
         both = (one.reports > 0) & (two.reports > 0)
         inverse = first.effect / one.reports[both] + second.effect / two.reports[both]

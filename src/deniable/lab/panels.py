@@ -42,7 +42,7 @@ def panel(
     change: float = 0.0,
     memoized: bool = True,
 ) -> list[Tally]:
-    """The tallies of n devices over several windows.
+    """The tallies of n devices over several windows; where a share of them reports in each, of those.
 
     Parameters
     ----------
@@ -84,6 +84,8 @@ def panel(
     keys, words = keys_of(survey, names), _Words(rng)
     cohorts = rng.integers(0, survey.cohorts, n).astype(np.min_scalar_type(survey.cohorts - 1))
     answers = _drawn(rng, p[0], n)
+    turns = rng.integers(0, survey.every, n) if survey.every > 1 else np.zeros(n, np.intp)
+    memoized = memoized and survey.every == 1
     kept: npt.NDArray[Any] | None = None
     tallies = []
     for t, law in enumerate(p):
@@ -102,7 +104,8 @@ def panel(
         assert kept is not None
         sent = refreshed(survey.mechanism, kept[np.arange(n), answers], words)  # type: ignore[arg-type]
         tally = Tally(survey)
-        tally.accumulate(ReportTable(survey, cohorts.copy(), sent))
+        here = turns == t % survey.every
+        tally.accumulate(ReportTable(survey, cohorts[here], sent[here]))
         tallies.append(tally)
     return tallies
 

@@ -31,7 +31,7 @@ from deniable.planner.result import Plan
 from deniable.planner.rivals import best_rival, close_rivals, needs_less, worth
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
-from deniable.planner.spending import compare
+from deniable.planner.spending import Wanted
 from deniable.planner.texts import plan_texts
 from deniable.planner.visible import smallest_visible
 from deniable.survey import Form, Survey
@@ -107,8 +107,10 @@ def plan(
 
     With `reports`, devices are asked again and again. Then `epsilon` is the budget of all reports of a device together,
     however often its answer changes, and `epsilon_report` the most that one report may spend. Four strategies are
-    compared (`Plan.strategies`): asking a sample of the devices in each window, memoising by answer, memoising by cell
-    (O-RR), and fresh noise with a split budget. The plan is for a window of the one that errs least.
+    compared (`Plan.strategies`): a share of the devices in each window, memoising by answer, memoising by cell (O-RR),
+    and fresh noise with a split budget. The plan is for a window of the one that errs least, and its survey is the one
+    to run in all of them. Where an error is wanted, the fewest devices, or the least epsilon, are found with which one
+    of the four reaches it.
 
     With an effect or a power three of n, epsilon, effect and power are given, and the fourth is found: how many people
     a difference between two groups needs, or a coefficient of a regression. The plan is an `EffectPlan`, with a power
@@ -157,8 +159,7 @@ def plan(
     text : str
         How an open alphabet reads text: "folded" or "exact".
     reports : int, optional
-        Windows in which devices are asked, at least 2: with it n and epsilon must be given, and the error of a window
-        is found.
+        Windows in which devices are asked, at least 2. n is of all devices then, and the error that of a window.
     change : float
         The share of devices whose answer changes from one window to the next, for the error of the mean over all
         windows. 0, the default, is the worst case: memoised noise does not average out while answers stay the same.
@@ -336,9 +337,26 @@ def plan(
         return replace(planned, alternatives=kept.alternatives, paper={})
     if reports is None:
         return _Planner(ask(**given), told).run()
-    found = compare(given, reports=reports, change=change, tell=lambda share: told("comparing", 0.3 * share, 1.0, 1))
-    best = _Planner(found.chosen.request, told, found.chosen.families).run()
-    return replace(best, strategies=found.strategies, alternatives=(), paper={})
+    return _repeated(Wanted.of(given, reports, change), told)
+
+
+def _repeated(wanted: Wanted, told: PlanProgress) -> Plan:
+    """The plan of a window, for devices that are asked again and again; a wanted error is met by simulation, too."""
+
+    def tell(share: float) -> None:
+        told("comparing", 0.3 * share, 1.0, 1)
+
+    value = wanted.least(tell)
+    for _ in range(_MOVES):
+        found = wanted.at(value, tell)
+        best = _Planner(found.chosen.request, told, found.chosen.families).run()
+        if value is None or wanted.target is None or best.bound <= wanted.target:
+            break
+        short = best.bound / wanted.target
+        value = rounded_up(1.005 * value * short ** (2 if wanted.found == "n" else 1), 3)
+    return replace(
+        best, found=wanted.found, target=wanted.target, strategies=found.strategies, alternatives=(), paper={}
+    )
 
 
 class _Planner:

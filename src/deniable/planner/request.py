@@ -25,7 +25,7 @@ PEOPLE = (2.0, 1e15)  # people: the range of a plan; the upper end is below 2**5
 _MOST_SYMBOLS = 1 << 16  # symbols or candidates: as many as a report has cells at most (survey.blocks.MAX_CELLS)
 _AIM = 0.95  # share of the allowed failures that is aimed at: 9.5 % for a confidence of 90 %
 # The metric of each error argument, and its upper end: the largest distance of two distributions.
-_ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max", 1.0), "visible": ("visible", 1.0)}
+ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max", 1.0), "visible": ("visible", 1.0)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class PlanRequest:
     @property
     def argument(self) -> str:
         """The argument of `plan` that names this error."""
-        return next(name for name, (metric, _) in _ERRORS.items() if metric == self.metric)
+        return next(name for name, (metric, _) in ERRORS.items() if metric == self.metric)
 
     @property
     def public_seed(self) -> bytes:
@@ -151,7 +151,7 @@ def ask(
     if found not in Losses.METRICS:
         raise DeniableError(f"metric must be one of {', '.join(Losses.METRICS)}, got {found!r}")
     for key, value in given.items():
-        found, most = _ERRORS[key]
+        found, most = ERRORS[key]
         target = _number(key, value, most)
     alphabet, names = _alphabet(symbols, candidates, other, text)
     hidden: tuple[int, ...] = ()

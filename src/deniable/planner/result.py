@@ -84,8 +84,10 @@ class Strategy:
         "sample people", "memoise by answer", "memoise by cell" or "fresh noise".
     mechanism, parameters : str
         The best mechanism for it and its settings, in words.
+    devices : int
+        Devices in all.
     people : int
-        Devices that report in each window.
+        How many of them report in each window.
     reports : int
         Reports that each device makes in all.
     epsilon, epsilon_report, epsilon_worst : float
@@ -114,6 +116,7 @@ class Strategy:
     name: str
     mechanism: str
     parameters: str
+    devices: int
     people: int
     reports: int
     epsilon: float

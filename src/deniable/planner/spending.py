@@ -2,19 +2,20 @@
 
 Four strategies are compared at an equal budget in all (however often answers change) and an equal budget of a report:
 
-* sample people: each device makes r of the T reports, with fresh noise; 1 / w = r / T of them in each window;
+* sample people: each device reports in one window of w, which it draws itself, with fresh noise: r = T / w reports;
 * memoise by answer: one permanent response an answer, at epsilon / min(T, answers) each;
 * memoise by cell: O-RR with few cells, one permanent response a cell, at epsilon / min(T, cells) each;
 * fresh noise: all T reports, at epsilon / T each.
 
-Settings of a strategy (r, the number of cells, the mechanism) are ranked by closed forms, its error is the one of
-`theory.expected_loss`. What memoised strategies do not cover, and the other two do, is when an answer changed.
+Settings of a strategy (w, the number of cells, the mechanism) are ranked by closed forms, its error is the one of
+`theory.expected_loss`. For a wanted error the least n, or epsilon, is found at which any strategy reaches it. What
+memoised strategies do not cover, and the other two do, is when an answer changed.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf, isfinite
+from math import ceil, inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,16 @@ from deniable.errors import DeniableError, PlanError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.catalogue import families
 from deniable.planner.options import Family, Option, PlanLimits
-from deniable.planner.request import EPSILONS, PlanRequest, ask
+from deniable.planner.request import EPSILONS, ERRORS, PlanRequest, ask
 from deniable.planner.result import Strategy
 from deniable.planner.search import Search
+from deniable.planner.solve import Outside, crossing, rounded_up
 from deniable.theory import count_of, linking_probability, naming_probability, permanent_share, returning_share
 
+MOST_WINDOWS = 99_999  # windows to one turn of a device (`survey.participation`)
 MOST_REPORTS = 100_000  # reports of a device in a plan: eleven years of hours
+_DEVICES = (2.0, 1e12)  # devices among which a plan looks for the fewest
+_TOLERANCE = 0.01  # in log n or log epsilon, of what a wanted error needs
 _NAMES = ("sample people", "memoise by answer", "memoise by cell", "fresh noise")
 
 
@@ -37,6 +42,7 @@ class Setting:
     """A strategy with its numbers: the request of one window that it makes, and the mechanisms that may answer it."""
 
     name: str
+    devices: int  # in all
     reports: int  # of each device, in all
     request: PlanRequest
     families: Sequence[Family]
@@ -56,12 +62,70 @@ class Strategies:
     chosen: Setting
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """A plan for many reports as it is asked for: what is given, and which of n, epsilon and the error is found."""
+
+    given: dict[str, Any]  # without the wanted error, whose name is `metric`
+    reports: object
+    change: object
+    found: str
+    target: float | None
+
+    @classmethod
+    def of(cls, given: dict[str, Any], reports: object, change: object) -> "Wanted":
+        errors = [name for name in ERRORS if given.get(name) is not None]
+        stated = [name for name in ("n", "epsilon") if given[name] is not None] + errors
+        if len(stated) != 2 or len(errors) > 1:
+            raise DeniableError(
+                "two of n, epsilon and an error (max_l1, max_l2 or max_error) must be given with reports, "
+                f"got {', '.join(stated) or 'none'}; the third is what the plan finds"
+            )
+        if not errors:
+            return cls(given, reports, change, "error", None)
+        metric, _ = ERRORS[errors[0]]
+        if metric == "visible":
+            raise DeniableError("visible must not be given with reports, which plan by max_l1, max_l2 or max_error")
+        # The arguments are checked as those of a plan for one report; a limit of one report is no limit of that.
+        target = ask(**given | {"epsilon_report": None}).target
+        found = "n" if given["n"] is None else "epsilon"
+        return cls({**given, errors[0]: None, "metric": metric}, reports, change, found, target)
+
+    def at(self, value: float | None, tell: Callable[[float], None]) -> Strategies:
+        """The strategies, with this n or epsilon where that is to be found."""
+        named = {} if value is None else {self.found: ceil(value) if self.found == "n" else f"{value:.9g}"}
+        return compare(self.given | named, reports=self.reports, change=self.change, tell=tell)
+
+    def least(self, tell: Callable[[float], None]) -> float | None:
+        """The least n or epsilon with which a strategy is expected to reach the target; None where none is wanted."""
+        if self.target is None:
+            return None
+
+        def error(value: float) -> float:
+            try:
+                return self.at(value, lambda _: None).strategies[0].error
+            except PlanError:
+                return inf
+
+        low, high = _DEVICES if self.found == "n" else EPSILONS
+        start, power = (1e5, 0.5) if self.found == "n" else (4.0, 1.0)
+        try:
+            return rounded_up(
+                crossing(error, self.target, low=low, high=high, start=start, power=power, tolerance=_TOLERANCE), 3
+            )
+        except Outside as outside:
+            if outside.below:
+                return low
+            raise PlanError(
+                f"no strategy reaches an error of {self.target:g} in each of {self.reports} windows: the largest "
+                f"{self.found} of a plan, {high:g}, leaves {outside.value:.3g}; allow more, or ask less often"
+            ) from None
+
+
 def compare(given: dict[str, Any], *, reports: object, change: object, tell: Callable[[float], None]) -> Strategies:
     """All strategies for the arguments of a plan; those that are not possible are left out."""
     times = count_of("reports", reports, 2, MOST_REPORTS)
     rate = _rate(change)
-    if given["n"] is None or given["epsilon"] is None:
-        raise DeniableError("n and epsilon must be given with reports; the error is what the plan finds")
     whole = parse_epsilon(given["epsilon"])
     limit = None if given["epsilon_report"] is None else parse_epsilon(given["epsilon_report"], "epsilon_report")
     probe = ask(**given | {"epsilon": "1", "epsilon_report": None})  # the budget is that of no single report
@@ -102,10 +166,13 @@ def _settings(name: str, probe: PlanRequest, whole: Fraction, limit: Fraction | 
     least, most = (Fraction(bound) for bound in EPSILONS)
     made: list[Setting | None] = []
 
-    def setting(each: int, permanent: Fraction, of: Sequence[Family], memoized: bool) -> Setting | None:
+    def setting(every: int, permanent: Fraction, of: Sequence[Family], memoized: bool) -> Setting | None:
+        each = -(-times // every)
+        if not memoized:
+            permanent /= each
         one = min(permanent if limit is None else min(permanent, limit), most)
         again = memoized and one < permanent
-        people = (probe.n or 0) * each // times
+        people = (probe.n or 0) // every
         kept = [family.within(PlanLimits(again=again)) for family in of]
         if one < least or people < 2 or not any(map(len, kept)):
             return None
@@ -115,22 +182,23 @@ def _settings(name: str, probe: PlanRequest, whole: Fraction, limit: Fraction | 
             epsilon=one,
             lifetime=permanent if again else None,
             limits=replace(probe.limits, again=again),
-            participation="window" if memoized or each == times else "once" if each == 1 else "event",
+            participation="window:day" if every == 1 else f"window:day:share=1/{every}",
         )
-        return Setting(name, each, request, [family for family in kept if len(family)], memoized)
+        return Setting(name, probe.n or 0, each, request, [family for family in kept if len(family)], memoized)
 
     if name == "sample people":
         counts = {1 << i for i in range(times.bit_length())} | ({int(whole / limit)} if limit else set())
-        made = [setting(r, whole / r, every, False) for r in sorted(counts) if 1 <= r < times]
+        turns = {-(-times // r) for r in counts if 1 <= r < times}
+        made = [setting(w, whole, every, False) for w in sorted(turns) if w <= MOST_WINDOWS]
     elif name == "fresh noise":
-        made = [setting(times, whole / times, every, False)]
+        made = [setting(1, whole, every, False)]
     elif name == "memoise by answer":
-        made = [setting(times, whole / answers, others, True)]
+        made = [setting(1, whole / answers, others, True)]
     else:
         for family in hashed:
             cells = family.parameters["cells"]
             for g in (int(g) for g in np.unique(cells) if g < answers):
-                made.append(setting(times, whole / g, [_only(family, cells == g)], True))
+                made.append(setting(1, whole / g, [_only(family, cells == g)], True))
     return [one for one in made if one is not None]
 
 
@@ -157,6 +225,7 @@ def _expected(setting: Setting, times: int, change: float) -> Strategy:
         name=setting.name,
         mechanism=survey.title,
         parameters=option.words,
+        devices=setting.devices,
         people=n,
         reports=each,
         epsilon=survey.epsilon if setting.memoized else each * survey.epsilon,

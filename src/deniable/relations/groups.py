@@ -66,7 +66,7 @@ def group_of(estimate: Estimate) -> GroupShares:
     survey, closed = estimate.tally.survey, estimate.rest is None
 
     def null(pooled: Floats) -> Floats:
-        if closed and survey.participation == "once" and survey.cohorts == 1:
+        if closed and not survey.repeats_noise and survey.cohorts == 1:
             return expected_loss(survey, pooled, estimate.n).covariance
         return estimate.covariance
 

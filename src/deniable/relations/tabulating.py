@@ -136,7 +136,7 @@ def _test_pair(estimate: Estimate, raw: Floats, order: npt.NDArray[np.intp], cov
     rows, columns = raw.sum(axis=1), raw.sum(axis=0)
     away, step = deviations(raw, rows, columns)
     null = np.outer(project(rows), project(columns)).ravel()
-    if estimate.tally.survey.participation == "once" and estimate.tally.survey.cohorts == 1:
+    if not estimate.tally.survey.repeats_noise and estimate.tally.survey.cohorts == 1:
         p = np.empty_like(null)
         p[order] = null
         known = expected_loss(estimate.tally.survey, p / p.sum(), estimate.n).covariance

@@ -66,7 +66,7 @@ class FormShape:
             parts.append((counts.reshape(cohorts, columns), reports))
         found.add(parts, int(vector[0]))
         sizes = [size for size in windows or () if size]
-        if self.survey.participation != "once" and len(sizes) > 1:
+        if self.survey.repeats_noise and len(sizes) > 1:
             # Where everybody answers every part its windows are the form's; elsewhere their sizes are not known.
             every = all(tally.n == found.n for tally in found.parts)
             for tally in found.parts:

@@ -101,7 +101,7 @@ class RecordShape:
         the reports of each window, where people take part again."""
         counts = vector[self.offset :].reshape(self.cohorts, self.columns)
         reports = vector[: self.cohorts] if self.offset else counts.sum(axis=1)
-        return Tally(self.survey, counts, reports, windows=None if self.survey.participation == "once" else windows)
+        return Tally(self.survey, counts, reports, windows=windows if self.survey.repeats_noise else None)
 
     def vector(self, tally: Tally) -> Vector:
         """The counts of a tally as one vector."""

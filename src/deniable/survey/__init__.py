@@ -29,6 +29,7 @@ from deniable.survey.participation import (
     WINDOWS,
     first_hour,
     first_minute,
+    next_turn,
     participation_words,
     window_number,
 )
@@ -140,6 +141,7 @@ __all__ = [
     "is_prime",
     "krappor",
     "krr",
+    "next_turn",
     "number",
     "olh",
     "orappor",

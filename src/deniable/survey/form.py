@@ -27,7 +27,7 @@ from deniable.survey.form_reading import FORMAT, read_parts
 from deniable.survey.form_sql import count_parts
 from deniable.survey.notebook import html_table
 from deniable.survey.outputs import write_atomically
-from deniable.survey.participation import check_participation
+from deniable.survey.participation import check_participation, every_of
 from deniable.survey.questions import MAX_QUESTIONS, FormPart, Question, check_condition
 from deniable.survey.reading import strict_json
 from deniable.survey.survey import MAX_COUNTERS, canonical_json, check_title, checked_name
@@ -268,7 +268,17 @@ class Form:
     @property
     def window(self) -> str | None:
         """The window in which a device reports once; None where there is none."""
-        return self.participation.partition(":")[2] or None
+        return self.participation.split(":")[1] if ":" in self.participation else None
+
+    @property
+    def every(self) -> int:
+        """How many windows there are to one turn of a device: 1, unless a share of the devices reports in each."""
+        return every_of(self.participation)
+
+    @property
+    def repeats_noise(self) -> bool:
+        """Whether devices take part again and repeat their noise, so that several windows share it."""
+        return self.participation != "once" and self.every == 1
 
     @property
     def permanent_responses(self) -> int | None:

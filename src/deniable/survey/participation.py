@@ -3,6 +3,10 @@
 A window is an hour, a day or a week in UTC, counted from the one that 1970-01-01 falls in; weeks start on Monday. Where
 it is known which part of the devices is replaced from one window to the next, the text may end with it:
 "window:day:turnover=0.05". Devices do not heed it; error bars of what several windows show do.
+
+Or it ends with the share of the devices that report in a window: "window:day:share=1/7". Each device has its turn in
+one window of seven, which it draws before any answer, and keeps. Its reports have fresh noise, so no two windows share
+any.
 """
 
 import re
@@ -14,8 +18,10 @@ __all__ = [
     "PARTICIPATIONS",
     "WINDOWS",
     "check_participation",
+    "every_of",
     "first_hour",
     "first_minute",
+    "next_turn",
     "participation_words",
     "turnover_of",
     "window_number",
@@ -26,6 +32,7 @@ PARTICIPATIONS = ("once", *(f"window:{window}" for window in WINDOWS), "event")
 # Hours from a Monday to the Thursday 1970-01-01: the first week began before the epoch.
 _SHIFT = {"hour": 0, "day": 0, "week": 72}
 _TURNOVER = re.compile(r":turnover=(0|1|0\.[0-9]{0,3}[1-9])")  # its shortest spelling, with four digits at most
+_SHARE = re.compile(r":share=1/([2-9]|[1-9][0-9]{1,4})")  # one window of 2 to 99,999
 
 
 def check_participation(value: object) -> str:
@@ -36,6 +43,13 @@ def check_participation(value: object) -> str:
     """
     text = "window:day" if value == "window" else value
     how, mark, _ = text.partition(":turnover=") if isinstance(text, str) else ("", "", "")
+    if isinstance(text, str) and (share := text.find(":share=")) > 0 and text[:share] in PARTICIPATIONS:
+        if not text.startswith("window:") or not _SHARE.fullmatch(text, share):
+            raise SurveyError(
+                "share must follow a window, from 1/2 to 1/99999, as in 'window:day:share=1/7', and without a "
+                f"turnover, got {text[:60]!r}"
+            )
+        return text
     if isinstance(text, str) and mark and how in PARTICIPATIONS:
         if not how.startswith("window:") or not _TURNOVER.fullmatch(text, len(how)):
             raise SurveyError(
@@ -53,10 +67,12 @@ def check_participation(value: object) -> str:
 def participation_words(participation: str) -> str:
     """A way to take part as people say it.
 
-    >>> participation_words("window:day"), participation_words("event")
-    ('once a day', 'at every event')
+    >>> participation_words("window:day"), participation_words("event"), participation_words("window:day:share=1/7")
+    ('once a day', 'at every event', 'in one day of 7')
     """
     how, *window = participation.split(":")
+    if (every := every_of(participation)) > 1:
+        return f"in one {window[0]} of {every}"
     if window:
         return f"once {'an' if window[0] == 'hour' else 'a'} {window[0]}"
     return {"once": "once", "event": "at every event"}[how]
@@ -70,6 +86,25 @@ def turnover_of(participation: str) -> float | None:
     """
     _, mark, part = participation.partition(":turnover=")
     return float(part) if mark else None
+
+
+def every_of(participation: str) -> int:
+    """How many windows there are to one turn of a device: 1, unless only a share of the devices reports in each.
+
+    >>> every_of("window:day:share=1/7"), every_of("window:day"), every_of("once")
+    (7, 1, 1)
+    """
+    _, mark, part = participation.partition(":share=1/")
+    return int(part) if mark else 1
+
+
+def next_turn(number: int, every: int, turn: int) -> int:
+    """The first window from `number` on in which a device has its turn: one whose number leaves `turn` by `every`.
+
+    >>> [next_turn(number, 7, 2) for number in (1, 2, 3)], next_turn(5, 1, 0)
+    ([2, 2, 9], 5)
+    """
+    return number + (turn - number) % every
 
 
 def window_number(window: str, hours: int) -> int:

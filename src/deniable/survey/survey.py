@@ -20,7 +20,7 @@ from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import Encoding
 from deniable.survey.notebook import facts
 from deniable.survey.outputs import write_atomically
-from deniable.survey.participation import check_participation, participation_words, turnover_of
+from deniable.survey.participation import check_participation, every_of, participation_words, turnover_of
 from deniable.survey.picture import Picture, bars
 from deniable.survey.privacy import Privacy, privacy_of
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
@@ -51,7 +51,8 @@ class Survey:
         What people call the survey, at most 500 characters.
     participation : str
         How often a person answers: "once", "window:hour", "window:day", "window:week" or "event". A window may be
-        followed by the part of the devices that is replaced from one to the next: "window:day:turnover=0.05".
+        followed by the part of the devices that is replaced from one to the next: "window:day:turnover=0.05"; or by
+        the share of the devices that report in each: "window:day:share=1/7".
 
     Raises
     ------
@@ -244,6 +245,28 @@ class Survey:
         0.05
         """
         return turnover_of(self.participation)
+
+    @property
+    def every(self) -> int:
+        """How many windows there are to one turn of a device: 1, unless a share of the devices reports in each.
+
+        A device draws its turn before any answer is known. Its reports have fresh noise, and each spends epsilon.
+
+        >>> import deniable as dn
+        >>> dn.warner(epsilon=1.0, participation="window:day:share=1/7").every
+        7
+        """
+        return every_of(self.participation)
+
+    @property
+    def repeats_noise(self) -> bool:
+        """Whether devices take part again and repeat their noise, so that several windows share it.
+
+        >>> import deniable as dn
+        >>> [dn.warner(epsilon=1.0, participation=how).repeats_noise for how in ("once", "window", "event")]
+        [False, True, True]
+        """
+        return self.participation != "once" and self.every == 1
 
     @property
     def title(self) -> str:

@@ -271,7 +271,7 @@ class FormTally(SavedTally):
             What `from_bytes` reads.
         """
         header: dict[str, Any] = {"form": json.loads(self.form.to_json()), "n": str(self._n)}
-        if self.form.participation != "once":
+        if self.form.repeats_noise:
             sizes = [part._sizes() for part in self.parts]
             header["windows"] = [None if one is None else {str(k): v for k, v in one.items()} for one in sizes]
         line = json.dumps(header, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
@@ -322,12 +322,12 @@ class FormTally(SavedTally):
             )
             parts.append((counts, reports))
         found.add(parts, int(n))
-        found._remember(header.get("windows", [] if found.form.participation == "once" else [None] * len(found.parts)))
+        found._remember(header.get("windows", [None] * len(found.parts) if found.form.repeats_noise else []))
         return found
 
     def _remember(self, windows: object) -> None:
         """Take over the windows that a file names: one entry for each part, and none where people answer once."""
-        wanted = 0 if self.form.participation == "once" else len(self.parts)
+        wanted = len(self.parts) if self.form.repeats_noise else 0
         if not isinstance(windows, list) or len(windows) != wanted:
             raise TallyError(f"tally must name the windows of {wanted} parts, got something else")
         for tally, sizes in zip(self.parts, windows, strict=False):

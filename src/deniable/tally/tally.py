@@ -173,7 +173,7 @@ class Tally(SavedTally):
     @property
     def _repeats(self) -> bool:
         """Whether people take part again, so that windows matter."""
-        return self.survey.participation != "once"
+        return self.survey.repeats_noise
 
     def _set_windows(self, windows: Iterable[int]) -> None:
         if not self._repeats:

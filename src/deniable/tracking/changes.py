@@ -38,7 +38,7 @@ class Step:
     p_value: float
 
 
-def steps_of(series: Series, sharings: Sequence[Sharing], skewness: Floats, level: float) -> list[Step]:
+def steps_of(series: Series, sharings: Sequence[Sharing], trust: Floats, skewness: Floats, level: float) -> list[Step]:
     """Steps that are significant, family-wise, over the whole history.
 
     Parameters
@@ -46,7 +46,9 @@ def steps_of(series: Series, sharings: Sequence[Sharing], skewness: Floats, leve
     series
         The estimates of single windows.
     sharings
-        What windows may have of their noise in common: a step must be significant under every one.
+        What windows may have of their noise in common.
+    trust
+        The probability of each: a step's p-value is the mean of those under every one.
     skewness
         Of each symbol's estimate in one window, shape (S,): small counts are skewed upwards.
     level
@@ -62,10 +64,12 @@ def steps_of(series: Series, sharings: Sequence[Sharing], skewness: Floats, leve
     >>> import numpy as np
     >>> seen = np.repeat([[0.2, 0.3]], 10, axis=1) + 0.01 * np.array([1, -1] * 10)
     >>> series = Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True))
-    >>> [(step.window, round(step.size, 3)) for step in steps_of(series, [Sharing.none(20)], np.zeros(1), 0.95)]
+    >>> steps = steps_of(series, [Sharing.none(20)], np.ones(1), np.zeros(1), 0.95)
+    >>> [(step.window, round(step.size, 3)) for step in steps]
     [(10, 0.1)]
     """
     from scipy import stats
+    from scipy.special import logsumexp
 
     symbols, windows = series.values.shape
     tested = family_size(symbols, windows)
@@ -80,9 +84,10 @@ def steps_of(series: Series, sharings: Sequence[Sharing], skewness: Floats, leve
         passes = [series[rows].run(STILL, sharing, _any(jumps[rows])) for sharing in sharings]
         scores = np.stack([np.abs(_normal_score(one.steps[:, 0], skew[rows])) for one in passes])
         least, each = np.argmin(scores, axis=0), np.arange(len(rows))
-        surest = np.where(jumps[rows], 0.0, scores.min(axis=0))
-        place = np.argmax(surest, axis=1)
-        p = np.minimum(2 * tested * stats.norm.sf(surest[each, place]), 1.0)
+        logs = np.log(np.maximum(trust, 1e-300))[:, None, None] + stats.norm.logsf(scores)
+        likeliest = np.where(jumps[rows], 0.0, logsumexp(logs, axis=0))
+        place = np.argmin(likeliest, axis=1)
+        p = np.minimum(2 * tested * np.exp(likeliest[each, place]), 1.0)
         for row in np.flatnonzero(p < 1 - level):
             window = int(place[row])
             one = passes[least[row, window]]

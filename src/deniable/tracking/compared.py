@@ -87,7 +87,7 @@ class Compared:
         if not 0 < level < 1:
             raise DecodeError(f"level must be between 0 and 1, got {level!r}")
         reach = float(stats.norm.isf(0.025))
-        found = steps_of(self.series, self.least.sharings(self.devices), self.skewness, level)
+        found = steps_of(self.series, self.least.sharings(self.devices), self.least.trust, self.skewness, level)
         most: dict[int, float] = {}  # the largest step of each window
         for step in found:
             most[step.window] = max(most.get(step.window, 0.0), abs(step.size))

@@ -15,6 +15,8 @@ __all__ = ["Observed", "skewness"]
 
 Floats = npt.NDArray[np.float64]
 
+_MOST_DENSE = 1024  # symbols of which the covariance is looked at as a whole
+
 
 @dataclass(frozen=True)
 class Observed:
@@ -31,6 +33,7 @@ class Observed:
     permanent: Floats
     typical: Floats  # about how large each share is
     returns: float  # the chance that an answer that is drawn anew has the cells of the one before
+    doubt: float  # relative standard deviation of the noise's mean square over the symbols, in one draw of it
 
     @classmethod
     def of(
@@ -50,7 +53,7 @@ class Observed:
         symbols: tuple[Symbol, ...] | None = None
         values = variances = np.empty((0, 0))
         permanent = typical = np.empty(0)
-        returns = 0.0
+        returns = doubt = 0.0
         for places in by_survey.values():
             some = [tallies[place] for place in places]
             survey = some[0].survey
@@ -75,16 +78,19 @@ class Observed:
                 errors = np.append(errors, whole.unallocated.standard_error)
             if not np.isfinite(errors).all():
                 raise DecodeError("tallies must determine every symbol that is tracked; give fewer candidates")
+            doubt = max(doubt, _doubt(whole))
             values[:, places] = np.stack([_with_rest(one) for one in found], axis=1)
             variances[:, places] = (errors**2 * whole.n)[:, None] / np.array([tally.n for tally in some])
-            if (participation or survey.participation) != "once":
+            if participation != "once" if participation else survey.repeats_noise:
                 part = permanent_share(survey, _with_rest(whole))
                 returns = max(returns, returning_share(survey, whole.raw, symbols=whole.symbols))
                 others = np.array([Repeated.of(tally, turnover).others for tally in some])
                 variances[:, places] *= 1 + part[:, None] * others
                 permanent = np.maximum(permanent, part * (1 + others.max()) / (1 + part * others.max()))
         assert symbols is not None
-        return cls(symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical, returns)
+        return cls(
+            symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical, returns, doubt
+        )
 
     def skewness(self, tallies: list[Tally]) -> Floats:
         """Of each symbol's estimate in one window."""
@@ -102,6 +108,22 @@ class Observed:
 
 def _with_rest(estimate: Estimate) -> Floats:
     return estimate.raw if estimate.rest is None else np.append(estimate.raw, estimate.rest[1])
+
+
+def _doubt(estimate: Estimate) -> float:
+    """How far one draw of the noise is from its variance: the mean square over the symbols varies by as much.
+
+    Symbols that share cells share noise, so that 360 symbols in 1,024 cohorts tell as little as some hundred.
+
+    >>> import deniable as dn
+    >>> round(_doubt(dn.decode(dn.Tally(dn.krr(symbols=200, epsilon=1), [[9] * 200]))), 2)
+    0.1
+    """
+    size = len(estimate.symbols)
+    if estimate.tally.survey.cohorts == 1 or size > _MOST_DENSE:
+        return float(np.sqrt(2 / size))
+    cover = estimate.covariance
+    return float(np.sqrt(2 * (cover**2).sum()) / np.trace(cover))
 
 
 def skewness(tallies: list[Tally], values: Floats, cells: int = 1) -> Floats:

@@ -21,6 +21,8 @@ __all__ = ["Tracked"]
 
 Floats = npt.NDArray[np.float64]
 
+_DOUBTS = 2.0  # standard deviations of the noise's mean square beyond which shares are taken to differ
+
 
 @dataclass(frozen=True)
 class Tracked(Compared, Sequence[TrackedWindow]):
@@ -45,6 +47,8 @@ class Tracked(Compared, Sequence[TrackedWindow]):
         The same if shares stand still, so that all that differs is noise: a lower bound, which differences use.
     skewness : ndarray
         Skewness of each symbol's estimate in one window.
+    doubt : float
+        Relative standard deviation of the noise's mean square over the symbols, in one draw of it.
     moving : Moving
         Filtered and smoothed estimates and their variances, shape (S, T) each.
     totals : ndarray
@@ -66,6 +70,7 @@ class Tracked(Compared, Sequence[TrackedWindow]):
     (30, True)
     """
 
+    doubt: float
     moving: Moving
     totals: Floats  # what the symbols of each window add up to: one, less what is unallocated
 
@@ -97,7 +102,10 @@ class Tracked(Compared, Sequence[TrackedWindow]):
             raise IndexError(f"window must be below {len(self)}, got {place}")
         place %= len(self)
         raw, variance = levels[:, place], variances[:, place]
-        shares = shrink(Observations(raw, np.maximum(variance, 1e-300), 0.0), total=float(self.totals[place]))
+        # One draw of the noise is in all windows. What it has by chance beyond its variance must not be taken for
+        # shares that differ: single windows err so by turns, but here all of them would at once.
+        noise = np.maximum((1 + _DOUBTS * self.doubt) * variance, 1e-300)
+        shares = shrink(Observations(raw, noise, 0.0), total=float(self.totals[place]))
         return TrackedWindow(self.windows[place], self.symbols, int(self.sizes[place]), shares, raw, np.sqrt(variance))
 
     def to_arrow(self, level: float = 0.95) -> "pa.Table":

@@ -156,5 +156,5 @@ def tracked_of(given: list[Tally], labels: list[object], seen: Observed, turnove
     chosen = np.arange(size)
     return Tracked(
         seen.symbols, tuple(named), devices, series[chosen], overlap, least, seen.skewness(given),
-        moving[chosen], totals,
+        seen.doubt, moving[chosen], totals,
     )  # fmt: skip

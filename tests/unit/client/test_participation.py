@@ -1,5 +1,6 @@
 """One report a window: durable, refused in sentences, and nothing about the answer in what is kept."""
 
+import contextlib
 import json
 import os
 import time
@@ -207,3 +208,36 @@ def test_the_only_time_that_is_kept_is_the_number_of_the_window(ask: str, clock:
     waiting = [[DAILY.digest, client.outbox[0].id, report.pack().hex(), 20775]] if ask == "queue" else []
     assert fields["outbox"] == waiting
     assert sorted(os.listdir(tmp_path)) == ["me.json", "me.json.lock"]
+
+
+TURNS = dn.krr(symbols=["rosebud", "lilac", "orchid"], epsilon=2, participation="window:day:share=1/7")
+
+
+def test_a_turn_is_kept_and_no_other_window_is_answered(tmp_path: Path, clock: SetClock) -> None:
+    """Also after a restart; a form keeps its turn in the same way."""
+    flower = dn.krr(["rosebud", "lilac"], epsilon=1)
+    form = dn.form(first=flower, second=flower, epsilon=2, participation="window:day:share=1/7")
+    for survey, answer in ((TURNS, "lilac"), (form, {"first": "lilac", "second": "rosebud"})):
+        state = tmp_path / f"{survey.digest}.json"
+        dn.Client(survey, state=state)
+        turn = json.loads(state.read_text())["surveys"][survey.digest]["turn"]
+        taken = []
+        for day in range(1, 29):
+            clock(f"2026-11-{day:02}T12:00")
+            with contextlib.suppress(dn.ParticipationError):
+                dn.Client(survey, state=state).report(answer)
+                taken.append(20_757 + day)
+            with pytest.raises(dn.ParticipationError, match="in one day of 7"):
+                dn.Client(survey, state=state).report(answer)
+        assert [number % 7 for number in taken] == [turn] * 4
+        assert dn.Client(survey, state=state).ledger[survey].fresh == 4
+        clock("2026-11-01T12:00")
+        with pytest.raises(dn.ParticipationError, match="the clock of this device must not go back"):
+            dn.Client(survey, state=state).report(answer)
+
+
+def test_devices_have_every_turn_alike() -> None:
+    """Of 7,000 devices each turn has a seventh, within 6 standard errors: a false alarm in 1e8 runs."""
+    turns = [dn.Client(TURNS, memoize=False)._kept().turns[TURNS.digest] for _ in range(7_000)]
+    for turn in range(7):
+        assert abs(turns.count(turn) / 7_000 - 1 / 7) < 6 * (1 / 7 * 6 / 7 / 7_000) ** 0.5

@@ -41,7 +41,9 @@ def test_every_strategy_keeps_both_budgets_and_the_best_is_first(case: str) -> N
     assert [one.error for one in plan.strategies] == sorted(one.error for one in plan.strategies)
     best, survey = plan.strategies[0], plan.survey
     assert (plan.n, plan.mechanism, plan.parameters) == (best.people, best.mechanism, best.parameters)
-    assert survey.participation == ("window:day" if best.reports == given["reports"] else "once")
+    every = 1 if best.reports == given["reports"] else survey.every
+    assert survey.participation == ("window:day" if every == 1 else f"window:day:share=1/{every}")
+    assert (-(-given["reports"] // every), given["n"] // every) == (best.reports, best.people)
     if best.name == "memoise by cell":
         assert isclose(survey.epsilon_worst, whole)
         assert best.linking == linking_probability(survey, plan.n)
@@ -114,10 +116,60 @@ def test_the_variance_of_a_mean_is_that_of_devices_that_live(twice: bool) -> Non
     assert abs(np.var(found) / np.var(one) / factor - 1) < 6 * 0.03 * 2**0.5
 
 
+@pytest.mark.parametrize("given", [{"n": 5_000, "max_l1": 0.1}, {"epsilon": 2, "max_error": 0.1}])
+def test_a_wanted_error_is_met_with_little_more_than_is_needed(given: dict[str, Any]) -> None:
+    """The least n or epsilon: a tenth less epsilon, or a fifth fewer devices, miss the error."""
+    plan = dn.plan(symbols=4, reports=30, shape="zipf", **given)
+    (best, *_), found = plan.strategies, "n" if "n" not in given else "epsilon"
+    assert (plan.found, plan.target) == (found, 0.1)
+    assert plan.bound <= 0.1
+    needed: dict[str, Any] = {
+        "n": best.devices,
+        "epsilon": given.get("epsilon", plan.epsilon * best.epsilon_worst / best.epsilon),
+    }
+    assert given.get("n", best.devices) == best.devices
+    less = {"n": int(0.8 * best.devices)} if found == "n" else {"epsilon": 0.9 * best.epsilon_worst}
+    metric = "l1" if "max_l1" in given else "max"
+    assert dn.plan(symbols=4, reports=30, shape="zipf", metric=metric, **(needed | less)).bound > 0.1
+
+
+def test_sampled_people_have_a_survey_that_does_it() -> None:
+    """With few people a window and many answers, at epsilon that memoised answers share, sampling errs least."""
+    plan = dn.plan(n=100_000, symbols=64, epsilon=2, reports=4, shape="zipf", max_cohorts=1)
+    best = plan.strategies[0]
+    assert best.name == "sample people"
+    assert plan.survey.participation == f"window:day:share=1/{4 // best.reports}"
+    assert plan.survey.epsilon * best.reports <= 2
+    assert dn.Client(plan.survey).ledger.spent == 0
+
+
+TWO = "two of n, epsilon and an error (max_l1, max_l2 or max_error) must be given with reports, "
+
+
+def test_what_cannot_be_planned_for() -> None:
+    for given, told in (
+        ({"n": 1000}, "got n; "),
+        ({"n": 1000, "epsilon": 1, "max_l1": 0.1}, "got n, epsilon, max_l1; "),
+        ({}, "got none; "),
+    ):
+        with pytest.raises(dn.DeniableError) as caught:
+            dn.plan(symbols=4, reports=30, **given)  # type: ignore[arg-type]
+        assert str(caught.value) == f"{TWO}{told}the third is what the plan finds"
+    with pytest.raises(dn.DeniableError) as caught:
+        dn.plan(symbols=4, reports=30, n=1000, visible=0.1)
+    assert str(caught.value) == "visible must not be given with reports, which plan by max_l1, max_l2 or max_error"
+    with pytest.raises(dn.PlanError) as refused:
+        dn.plan(symbols=2, reports=2, n=2, max_l1=1e-6, shape="uniform")
+    assert str(refused.value).startswith(
+        "no strategy reaches an error of 1e-06 in each of 2 windows: the largest epsilon of a plan, 12, leaves "
+    )
+    assert str(refused.value).endswith("; allow more, or ask less often")
+
+
 def test_errors() -> None:
     with pytest.raises(dn.DeniableError) as caught:
-        dn.plan(n=1000, symbols=4, max_l1=0.1, reports=30)
-    assert str(caught.value) == "n and epsilon must be given with reports; the error is what the plan finds"
+        dn.plan(n=1000, symbols=4, epsilon=1, max_l1=0.1, reports=30)
+    assert str(caught.value) == TWO + "got n, epsilon, max_l1; the third is what the plan finds"
     with pytest.raises(dn.DeniableError, match="reports must be at least 2, got 1"):
         dn.plan(n=1000, symbols=4, epsilon=1, reports=1)
     with pytest.raises(dn.DeniableError) as caught:

@@ -7,7 +7,7 @@ import pytest
 
 import deniable as dn
 from deniable.service.clock import window_of
-from deniable.survey import PARTICIPATIONS, PRESETS, WINDOWS, first_hour, first_minute, window_number
+from deniable.survey import PARTICIPATIONS, PRESETS, WINDOWS, first_hour, first_minute, next_turn, window_number
 
 NEEDED: dict[str, dict[str, Any]] = {
     "warner": {},
@@ -45,6 +45,8 @@ def test_every_preset_takes_it(preset: str) -> None:
         ("window:day", "window:day", "day", ", answered once a day"),
         ("window:week", "window:week", "week", ", answered once a week"),
         ("window:week:turnover=0.1", "window:week:turnover=0.1", "week", ", answered once a week"),
+        ("window:day:share=1/7", "window:day:share=1/7", "day", ", answered in one day of 7"),
+        ("window:week:share=1/99999", "window:week:share=1/99999", "week", ", answered in one week of 99999"),
         ("event", "event", None, ", answered at every event"),
     ],
 )
@@ -101,3 +103,36 @@ def test_a_turnover_that_cannot_be_is_refused_in_a_sentence(wrong: str) -> None:
         "turnover must follow a window, from 0 to 1 with at most four digits after the point, as in "
         f"'window:day:turnover=0.05', got {wrong!r}"
     )
+
+
+def test_a_share_is_part_of_the_digest_and_no_window_shares_noise() -> None:
+    plain = dn.warner(epsilon=1, participation="window:day")
+    turns = dn.warner(epsilon=1, participation="window:day:share=1/7")
+    assert (plain.every, turns.every, turns.turnover, turns.window) == (1, 7, None, "day")
+    assert [plain.repeats_noise, turns.repeats_noise] == [True, False]
+    assert plain.digest != turns.digest
+    assert dn.Survey.from_json(turns.to_json()) == turns
+    one = dn.warner(epsilon=1)
+    form = dn.form(a=one, b=one, epsilon=2, participation="window:hour:share=1/3")
+    assert (form.every, form.window, form.repeats_noise) == (3, "hour", False)
+    assert dn.form(a=one, b=one, epsilon=2, participation="window:day:turnover=0.05").window == "day"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["window:day:share=", "window:day:share=1/1", "once:share=1/7", "window:day:share=2/7"]
+)
+def test_a_share_that_cannot_be_is_refused_in_a_sentence(wrong: str) -> None:
+    with pytest.raises(dn.SurveyError) as caught:
+        dn.warner(epsilon=1, participation=wrong)
+    assert str(caught.value) == (
+        "share must follow a window, from 1/2 to 1/99999, as in 'window:day:share=1/7', and without a turnover, "
+        f"got {wrong!r}"
+    )
+
+
+def test_turns_come_round() -> None:
+    for every in (1, 2, 7):
+        for turn in range(every):
+            found = [next_turn(number, every, turn) for number in range(20)]
+            assert all(number <= window < number + every for number, window in enumerate(found))
+            assert {window % every for window in found} == {turn}

@@ -275,3 +275,45 @@ def test_a_turnover_of_the_survey_is_used_unless_another_is_given() -> None:
     assert (dn.difference(same, again).intervals()[:, 1] > 0).all()
     first, second = dn.decode(days[0]), dn.decode(days[0])
     assert (dn.difference(first, second).intervals()[:, 1] == 0).all()
+
+
+def test_no_bad_input_is_counted_twice() -> None:
+    """The list of what goes wrong with windows: each gets a sentence before anything is estimated."""
+    first, second = days(2, survey=DAILY)
+    unknown = dn.Tally(DAILY, first.counts, first.reports)
+    unknown._merged = None
+    other = dn.simulate(dn.krr(symbols=["a", "b", "e"], epsilon=2), P[:3] / P[:3].sum(), 100, np.random.default_rng(0))
+    for given, windows, told in (
+        ([first, second], ["2026-11-02", "2026-11-01"], "windows must be in the order of time"),
+        ([first, other], None, "tallies must be of surveys with the same symbols"),
+        ([first, second], ["2026-11-02", "2026-11-02"], "windows must not overlap, got '2026-11-02' twice"),
+        ([first, second], ["2026-11-02", "2026-W45"], "windows must all be as long, or they overlap"),
+        ([first, unknown], None, "tallies must know their windows"),
+        ([first + unknown, second], None, "tallies must know their windows"),
+        ([first], None, "tallies must be of at least two windows, got 1"),
+    ):
+        with pytest.raises(DecodeError, match=told):
+            dn.track(given, windows=windows)
+    # A running total that goes down, taken apart into windows.
+    with pytest.raises(dn.TallyError, match="counts must not be negative, got -"):
+        dn.Tally(DAILY, first.counts - (first + second).counts)
+    with pytest.raises(dn.TallyError, match="tally is for survey"):
+        _ = first + days(1)[0]
+
+
+@pytest.mark.parametrize("how", ["window:day:share=1/4", "once"])
+def test_windows_of_devices_that_take_turns_share_no_noise(how: str) -> None:
+    """Sums, bands and averages are those of other people: the noise of each report is fresh."""
+    survey = dn.krr(symbols=["a", "b", "c", "d"], epsilon=2, participation=how)
+    panel = dn.lab.panel(survey, [P] * 12, 4000, np.random.default_rng(3), memoized=how != "once")
+    if how != "once":
+        assert sum(tally.n for tally in panel[:4]) == 4000, "each device has one turn in four windows"
+        assert all(900 < tally.n < 1100 for tally in panel)
+    total = sum(panel[1:], panel[0])
+    assert dn.decode(total).shared_noise == ""
+    tracked = dn.track(panel)
+    assert not tracked.is_shared
+    alone = dn.decode(panel[0], constraint=dn.Projected()).standard_errors
+    assert np.allclose(tracked.average().standard_errors, alone / 12**0.5, rtol=0.1)
+    again = dn.track(panel, participation="window")
+    assert again.is_shared, "unless somebody says otherwise"

@@ -48,13 +48,14 @@ async function start() {
   try {
     kept.forgetEarlier();
     const [, window] = survey.participation?.split(":") ?? [];
-    const key = window && (await deviceKey());
+    const every = Number(survey.participation?.split("=1/")[1] ?? 1);
+    const key = window && every === 1 && (await deviceKey());
     const kind = await kindOf(survey);
     const agreed = await kind.prepare(survey);
     if (kind.keepsDraw(agreed)) kept.keepDraw();
-    const client = new Client(agreed, { storage: kept.storage, memoize: Boolean(window), key });
-    kept.byWindow(window);
-    asked = { survey, agreed, rules, kind, n: kind.numbers(agreed), client, window };
+    kept.byWindow(window, every);
+    const client = new Client(agreed, { storage: kept.storage, memoize: Boolean(window), key: key || undefined });
+    asked = { survey, agreed, rules, kind, n: kind.numbers(agreed), client, window, every };
   } catch (problem) {
     const reason = problem.message ? foreign(problem.message) : text("answer.keepsNothing");
     return stop(title, parts("answer.unable", { reason }));
@@ -221,10 +222,10 @@ function show(asked, { record, day }, truth) {
 }
 
 function explain(asked) {
-  const { n, rules, window, kind } = asked;
+  const { n, rules, window, every, kind } = asked;
   const shown = (part) => (part.map ? el("ul", {}, ...part.map((said) => el("li", {}, said))) : el("p", {}, part));
   const survey = el("p", { class: "quiet small break" }, text("answer.digest", { digest }));
-  fill($("explained"), ...[...explanation(n, rules, window), ...kind.clear(asked)].map(shown), survey);
+  fill($("explained"), ...[...explanation(n, rules, window, every), ...kind.clear(asked)].map(shown), survey);
   $("meaning").hidden = false;
 }
 
@@ -270,7 +271,7 @@ const stateNow = () =>
   );
 
 function finished(asked, how, next) {
-  const { rules, n, window, kind } = asked;
+  const { rules, n, window, every, kind } = asked;
   kept.finish(how);
   coverDie(); // a tab may stay open for others to find
   kind.end(asked);
@@ -278,7 +279,7 @@ function finished(asked, how, next) {
   $("until").hidden = true;
   fill($("thanks"), ...(how === "sent" ? paragraphs(rules.thanks) : []));
   $("rolled-title").textContent = text(how === "sent" ? "answer.left" : "answer.rolled");
-  say(...ending(how, n, next && { window, next }));
+  say(...ending(how, n, next && { window, next, every }));
 }
 
 open().then(start);

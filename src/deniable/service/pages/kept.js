@@ -6,7 +6,7 @@
  *
  * A survey that is answered once a window keeps the client's state from one window to the next, because the same answer
  * must give the same noise again: with its secret, and the number of the last window, but without a report that was
- * acknowledged.
+ * acknowledged. Where devices take turns the state is kept from the first visit on: a turn is drawn once.
  */
 
 const ENDS = { closed: "closed", refused: "refused", "unknown-survey": "gone" }; // by the client's words
@@ -34,15 +34,21 @@ export function keeping(digest) {
   let rolling = false;
   let drawing = false; // whether what was drawn is kept before anything is rolled
   let kind; // "hour", "day" or "week", where the survey is answered once a window
+  let every = 1; // windows to one turn of this browser
   const entry = () => JSON.parse(localStorage.getItem(name));
   const write = (fields) => localStorage.setItem(name, JSON.stringify(fields));
   const inside = (state) => JSON.parse(state.slice(64))[digest];
+  /** The first window from this one on, and after the `last`, in which this browser may answer. */
+  const following = ({ window: last = -1, turn = 0 }) => {
+    const from = every > 1 ? Math.max(last + 1, windowAt(kind, Date.now())) : last + 1;
+    return from + ((turn + every - (from % every)) % every);
+  };
   return {
     storage: {
       getItem: () => entry()?.state ?? entry()?.begun ?? unrolled,
       setItem(_, state) {
         if (rolling) write({ state, before: inside(state).refused });
-        else if (entry()?.state) write({ ...entry(), state });
+        else if (entry()?.state || every > 1) write({ ...entry(), state });
         else if (drawing) write({ begun: state });
         unrolled = rolling || drawing ? null : state;
       },
@@ -52,8 +58,11 @@ export function keeping(digest) {
      * by loading the page again or in another tab. It is drawn before anything is answered and says nothing of it.
      */
     keepDraw: () => (drawing = true),
-    /** That the survey is answered once in each "hour", "day" or "week"; or, where nothing is given, once. */
-    byWindow: (window) => (kind = window),
+    /** That the survey is answered once in each "hour", "day" or "week", or in one of `turns` of them; or just once. */
+    byWindow(window, turns = 1) {
+      kind = window;
+      every = turns;
+    },
     /** The window that it is now, where there are any: its number. */
     window: () => (kind ? windowAt(kind, Date.now()) : undefined),
     /** The client's secret, or the check of its key, where it has one. */
@@ -70,16 +79,19 @@ export function keeping(digest) {
     /**
      * What was rolled and waits, or how it ended (`done`), also where a crash came before `finish`; null if nothing was
      * rolled. Where there are windows, also when the `next` one begins: what was rolled in one may be sent in another.
+     * Where it is not this browser's turn yet, that is how it stands ("turn").
      */
     read() {
       const kept = entry();
       if (!kept?.state) return kept?.begun ? null : kept;
-      const { outbox, refused, window } = inside(kept.state);
+      const { outbox, refused, window, turn } = inside(kept.state);
       const [[record, day] = []] = Object.entries(outbox);
       if (record) return { record, day, sending: kept.sending };
       const done = ENDS[refusedSince(kept.before, refused)] ?? "sent";
       if (!kind) return { done };
-      return { done, next: beginning(kind, window + 1) };
+      const next = beginning(kind, following({ window, turn }));
+      if (window === undefined) return next <= Date.now() ? null : { done: "turn", next };
+      return { done, next };
     },
     /** Whether the die may be rolled: nothing waits, and this survey, or its window, has no answer of this browser. */
     isOpen() {
@@ -92,7 +104,7 @@ export function keeping(digest) {
     },
     /** How it ended, in the place of everything else; where there may be a next time, beside what that needs. */
     finish(done) {
-      if (!kind || (done !== "sent" && done !== "refused")) write({ done });
+      if (!kind || !["sent", "refused", "turn"].includes(done)) write({ done });
     },
     /** Version 0.1 kept a secret, and what it had sent: the answer follows from the two. */
     forgetEarlier() {

@@ -182,7 +182,7 @@ class Results {
     this.#survey = found.survey;
     this.#rules = found.rules;
     this.#closed = found.state === "closed";
-    $("turnover-part").hidden = !this.#survey.participation;
+    $("turnover-part").hidden = !/event|window(?!.*share)/.test(this.#survey.participation);
     $("closed").hidden = !this.#closed;
   }
 

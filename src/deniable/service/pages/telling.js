@@ -35,18 +35,22 @@ const day = (number) => moment(864e5 * number, { dateStyle: "long", timeZone: "U
 
 /**
  * What a report means for who sends it: paragraphs, and one list among them. `again` is the window where a survey is
- * answered once in each.
+ * answered once in each, `every` how many of them there are to one turn of this browser.
  */
-export function explanation(n, { window }, again) {
+export function explanation(n, { window }, again, every = 1) {
   const boxes = !(n.named || n.block || n.hashes > 1);
-  const keeps = again
-    ? [
-        text(`answer.keeps_${again}`),
-        text("answer.secret"),
-        boxes && text("answer.boxes", { count: n.cells }),
-        text("answer.workedOut"),
-      ]
-    : [text("answer.keeps"), text("answer.keepsNoMore")];
+  const once = [text("answer.keeps"), text("answer.keepsNoMore")];
+  const keeps =
+    every > 1
+      ? [text(`answer.keepsTurn_${again}`, { every })]
+      : again
+        ? [
+            text(`answer.keeps_${again}`),
+            text("answer.secret"),
+            boxes && text("answer.boxes", { count: n.cells }),
+            text("answer.workedOut"),
+          ]
+        : once;
   const sure = (before, after, all) =>
     text(n.twice ? "answer.beliefTwice" : "answer.belief", {
       before,
@@ -62,7 +66,7 @@ export function explanation(n, { window }, again) {
     sentences(
       text("answer.experts", { epsilons: epsilons(n) }),
       text(n.twice ? "answer.logarithms" : "answer.logarithm", odds),
-      text(again ? `answer.reports_${again}` : "answer.reports"),
+      every > 1 ? text(`answer.turn_${again}`, { every }) : text(again ? `answer.reports_${again}` : "answer.reports"),
       text("answer.nothing"),
     ),
     sentences(
@@ -76,12 +80,14 @@ export function explanation(n, { window }, again) {
 }
 
 /** When the next answer is taken: at once where what was rolled in an earlier window was sent in this one. */
-const nextTime = ({ window, next }) =>
-  next <= Date.now() ? text(`answer.earlier_${window}`) : text(`answer.next_${window}`, { time: moment(next) });
+const nextTime = ({ window, next, every = 1 }) =>
+  next <= Date.now()
+    ? text(`answer.earlier_${window}`)
+    : text(every > 1 ? `answer.nextTurn_${window}` : `answer.next_${window}`, { time: moment(next), every });
 
 /**
  * How an answer ended: a sentence, and the kind of note that says it. Where there will be a next one, `again` has the
- * `window` and when the `next` begins.
+ * `window` and when the `next` begins, and how many windows (`every`) there are to a turn.
  */
 export function ending(how, n, again) {
   const sure = text(isAtLeast(n, "strong") ? "answer.countedUnknown" : "answer.countedUnsure");
@@ -89,6 +95,7 @@ export function ending(how, n, again) {
   const counted = isAtLeast(n, "weak") && !n.certain ? sure : text("answer.counted");
   const ends = {
     sent: () => [sentences(counted, again ? nextTime(again) : text("answer.done")), "good"],
+    turn: () => [sentences(text("answer.notTurn"), nextTime(again))],
     closed: () => [text("answer.endClosed")],
     before: () => [text("answer.endBefore")],
     gone: () => [text("answer.endGone")],

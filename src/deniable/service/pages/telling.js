@@ -51,24 +51,21 @@ export function explanation(n, { window }, again, every = 1) {
     n.named || n.block || n.hashes > 1
       ? ""
       : ` Answers in one box share it, so however often yours changes, no more than ${n.cells} different answers show.`;
+  const waits = "What this browser keeps: until the collector has it, the bytes that are sent; after that, ";
   const turns =
-    "What this browser keeps: until the collector has it, the bytes that are sent; after that, which of " +
-    `${every} ${again}s is its turn, drawn by chance before any answer, and the ${again} in which it last answered. ` +
-    "Neither your answer nor what the bytes were made with is kept. Each report has noise of its own, so what two of " +
-    `them say of one answer adds up: after k turns, k times epsilon. The ${again} in which you take part shows which ` +
-    `of ${every} groups this browser is in, and nothing else.`;
-  const keeps =
-    every > 1
-      ? turns
-      : again
-        ? "What this browser keeps: until the collector has it, the bytes that are sent; after that, a secret of its " +
-          `own and the ${again} in which it last answered. The secret gives the same answer the same noise each time, so ` +
-          `that many reports of one answer reveal no more than one.${boxes} Your answer is not kept; but whoever uses ` +
-          "this browser and has what it sent could work it out. Whoever sees all that it sent may see when your answer " +
-          "changed."
-        : "What this browser keeps: until the collector has it, the bytes that are sent; after that, only that it has " +
-          "answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this browser " +
-          "later learns no more than the collector.";
+    `which of ${every} ${again}s is its turn, drawn by chance before any answer, and the ${again} in which it last ` +
+    "answered. Neither your answer nor what the bytes were made with is kept. Each report has noise of its own, so " +
+    "what two of them say of one answer adds up: after k turns, k times epsilon. " +
+    `The ${again} in which you take part shows which of ${every} groups this browser is in, and nothing else.`;
+  const repeats =
+    `a secret of its own and the ${again} in which it last answered. The secret gives the same answer the same noise ` +
+    `each time, so that many reports of one answer reveal no more than one.${boxes} Your answer is not kept; but ` +
+    "whoever uses this browser and has what it sent could work it out. Whoever sees all that it sent may see when " +
+    "your answer changed.";
+  const once =
+    "only that it has answered. Neither your answer nor what the bytes were made with is kept, so whoever opens this " +
+    "browser later learns no more than the collector.";
+  const keeps = waits + (every > 1 ? turns : again ? repeats : once);
   const ever = (after) =>
     n.twice ? ` (and at most ${after} after everything that this browser could ever send of that answer)` : "";
   return [

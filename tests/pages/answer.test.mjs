@@ -244,10 +244,11 @@ test("a page keeps its turn from the first visit on, and asks in one window of s
         "a turn that was missed does not make another window its turn",
       );
     }
+    const next = new Date("2096-11-23T00:00Z");
     const n3 = { odds: 3, lifetime: 3, cohorts: 1, cells: 5 };
-    assert.deepEqual(ending("turn", n3, { window: "day", next: new Date("2096-11-23T00:00Z"), every: 7 }), [
+    assert.deepEqual(ending("turn", n3, { window: "day", next, every: 7 }), [
       "It is not this browser's turn. This browser answers in one day of 7, drawn by chance; its next turn begins on " +
-        `${ending("sent", n3, { window: "day", next: new Date("2096-11-23T00:00Z") })[0].match(/taken from (.*), on/)[1]}` +
+        `${ending("sent", n3, { window: "day", next })[0].match(/taken from (.*), on/)[1]}` +
         ", on this device's clock.",
     ]);
     const said = explanation(n3, { window: "day" }, "day", 7).flat().join("\n");

@@ -350,7 +350,10 @@ def turns() -> list[object]:
                         outcomes.append(str(problem).removesuffix("Z")[-16:] + "Z")
                     finally:
                         time.time = now
-            shape = {"survey": title, "words": [str(word) for word in (*joins, *drawn[2 : 8 - len(words)])]}
+            shape: dict[str, object] = {
+                "survey": title,
+                "words": [str(word) for word in (*joins, *drawn[2 : 8 - len(words)])],
+            }
             shape |= {"hours": asked, "symbols": [symbol_to_json(answers[i % len(answers)]) for i in range(len(asked))]}
             found.append(shape | {"outcomes": outcomes})
     return found

@@ -9,8 +9,8 @@ const WINDOWS = { hour: [1, 0], day: [24, 0], week: [168, 72] };
 const [FIRST_DAY, END] = [20454, 2 ** 20];
 
 /**
- * The number of the window that it is now, which must be later than the `last` one that was answered in, and a `turn` of
- * this device, which has one in `every` so many windows. It is asked before the answer is looked at.
+ * The number of the window that it is now, which must be later than the `last` one that was answered in, and a `turn`
+ * of this device, which has one in `every` so many windows. It is asked before the answer is looked at.
  */
 export function thisWindow(window, last = 0, every = 1, turn = 0) {
   const [hours, shift] = WINDOWS[window];

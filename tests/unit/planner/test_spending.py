@@ -143,17 +143,17 @@ def test_sampled_people_have_a_survey_that_does_it() -> None:
     assert dn.Client(plan.survey).ledger.spent == 0
 
 
-TWO = "two of n, epsilon and an error (max_l1, max_l2 or max_error) must be given with reports, "
+TWO = "two of n, epsilon and an error (max_l1, max_l2 or max_error) must be given with reports, got "
 
 
 def test_what_cannot_be_planned_for() -> None:
     for given, told in (
-        ({"n": 1000}, "got n; "),
-        ({"n": 1000, "epsilon": 1, "max_l1": 0.1}, "got n, epsilon, max_l1; "),
-        ({}, "got none; "),
+        ({"n": 1000}, "n; "),
+        ({"n": 1000, "epsilon": 1, "max_l1": 0.1}, "n, epsilon, max_l1; "),
+        ({}, "none; "),
     ):
         with pytest.raises(dn.DeniableError) as caught:
-            dn.plan(symbols=4, reports=30, **given)  # type: ignore[arg-type]
+            dn.plan(symbols=4, reports=30, **given)
         assert str(caught.value) == f"{TWO}{told}the third is what the plan finds"
     with pytest.raises(dn.DeniableError) as caught:
         dn.plan(symbols=4, reports=30, n=1000, visible=0.1)
@@ -169,7 +169,7 @@ def test_what_cannot_be_planned_for() -> None:
 def test_errors() -> None:
     with pytest.raises(dn.DeniableError) as caught:
         dn.plan(n=1000, symbols=4, epsilon=1, max_l1=0.1, reports=30)
-    assert str(caught.value) == TWO + "got n, epsilon, max_l1; the third is what the plan finds"
+    assert str(caught.value) == TWO + "n, epsilon, max_l1; the third is what the plan finds"
     with pytest.raises(dn.DeniableError, match="reports must be at least 2, got 1"):
         dn.plan(n=1000, symbols=4, epsilon=1, reports=1)
     with pytest.raises(dn.DeniableError) as caught:

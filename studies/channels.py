@@ -64,7 +64,7 @@ def sensitive_rows(sizes: Iterable[int]) -> list[list[str]]:
                 marked: dict[str, Any] = {"sensitive": range(hidden), "epsilon": epsilon}
                 forms = [urr(size, **marked), best_design(size, hidden, epsilon)]
                 made = dn.sensitive(size, **marked).title
-                planned = dn.plan(n=PEOPLE, symbols=size, **marked).survey.title if size <= 100 else "(not planned)"
+                planned = dn.plan(n=PEOPLE, symbols=size, **marked).survey.title
                 found = ["" if form is None else told(losses(form, p, REPEATS[size], 1)) for form in forms]
                 rows.append([str(size), str(hidden), f"{epsilon:g}", *found, *others, made, planned])
                 print(" | ".join(rows[-1]), flush=True)
@@ -81,12 +81,16 @@ CASES = (
     ((16, 16), (1.0, 2.0)),
     ((8, 24, 32), (0.5, 1.0, 2.0)),
     ((32, 32), (1.0, 4.0)),
+    ((4, 4, 4, 4), (0.5, 1.0, 2.0, 3.0)),
+    ((3, 3, 3, 3, 3), (0.2, 0.5, 1.0, 2.0, 3.0)),
+    ((1, 2, 3, 4, 5, 6), (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)),
+    ((8, 8, 8, 8, 8, 8, 8, 8), (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)),
 )
 
 
-def budget_rows() -> list[list[str]]:
+def budget_rows(cases: Iterable[tuple[tuple[int, ...], tuple[float, ...]]] = CASES) -> list[list[str]]:
     rows = []
-    for sizes, budgets in CASES:
+    for sizes, budgets in cases:
         size = sum(sizes)
         each = [Fraction(str(budget)) for count, budget in zip(sizes, budgets, strict=True) for _ in range(count)]
         started = time.process_time()
@@ -133,7 +137,7 @@ answers.
 
 Only the sensitive answers are hidden by uRR and uBD, all of them by the others. *uBD* is the block-design form of least
 expected squared error. *planner* is what `dn.plan` chooses to hide everything. The last two columns are what
-`dn.sensitive` makes, and what `dn.plan(sensitive=...)` chooses among all (up to 100 answers).
+`dn.sensitive` makes, and what `dn.plan(sensitive=...)` chooses among all.
 
 {sensitive}
 {said}

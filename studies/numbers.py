@@ -9,7 +9,7 @@ import csv
 import math
 import time
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, astuple, dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 PEOPLE = (10**4, 10**5, 10**6)
 BINS = (256, 1024)
 POPULATIONS = ("beta", "bimodal", "spiky", "uniform", "point")
+SMOOTH = ("beta", "bimodal", "uniform")  # populations without atoms
 FIGURES = ("mean", "quartile 1", "median", "quartile 3", "share 0 to 25 %", "share 25 to 50 %", "share 62.5 to 87.5 %")
 QUANTILES = (0.25, 0.5, 0.75)
 BARE = tuple(f"{figure}, no bins added" for figure in FIGURES[1:4])  # intervals for smooth populations, whatever it is
@@ -278,7 +279,8 @@ def main() -> None:
         left = [cell for cell in cells() if cell.bins in args.bins and astuple(cell) not in done]
         left.sort(key=lambda cell: -cell.bins)  # the long ones first
         with ProcessPoolExecutor(args.jobs) as pool:
-            waiting, running = iter(left), set()
+            waiting = iter(left)
+            running: set[Future[list[Any]]] = set()
             while True:
                 while len(running) < args.jobs and time.monotonic() - started < args.seconds:
                     cell = next(waiting, None)

@@ -79,3 +79,19 @@ def test_quartiles_by_the_default_decoder_cover(name: str) -> None:
         narrow.append(abs(truth - (low + high) / 2) <= (high - low) / 8)
     accept("numbers-coverage", short(held))
     reject("numbers-coverage", short(narrow))
+
+
+def test_shares_from_few_reports_cover_and_the_counts_alone_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 people in 1,024 bins: most cells are empty, and so is much of what the variance comes from."""
+    survey, x = dn.number(0, 1, 1, bins=1024), np.arange(1024)
+    p = np.exp(-0.5 * ((x - 600) / 150) ** 2)
+    p /= p.sum()
+    rng, held = generator("few reports"), {"held": [], "alone": []}  # type: ignore[var-annotated]
+    for _ in range(150):
+        tally = dn.simulate(survey, p, n=300, rng=rng)
+        for name, few in (("held", 4.0), ("alone", 0.0)):
+            monkeypatch.setattr("deniable.decoders.quantity_limits._FEW", few)
+            low, high = dn.decode(tally, decoder=dn.LeastSquares()).share(0, 0.25).interval(LEVEL, binning=False)
+            held[name].append(bool(low <= p[:256].sum() <= high))
+    accept("numbers-coverage", short(held["held"]))
+    reject("numbers-coverage", short(held["alone"]))

@@ -72,7 +72,7 @@ def smooth_shares(tally: Tally, design: NeighbourDesign) -> Floats:
         if len(peaked.atoms) and peaked.evidence > best.evidence:
             near = [*model.along(peaked, 1 / _STRIDE), *model.along(peaked, _STRIDE)]
             trust = 1 / (1 + np.exp(-(peaked.evidence - best.evidence - _EVEN) / _SOFT))
-            return trust * model.average([peaked, *near]) + (1 - trust) * model.average(smooth)
+            return np.asarray(trust * model.average([peaked, *near]) + (1 - trust) * model.average(smooth))
     return model.average(smooth)
 
 

@@ -37,6 +37,8 @@ def cell_weights(tally: Tally, design: Design, p: Floats) -> Floats:
     mechanism = tally.survey.mechanism
     miss, r = mechanism.affine
     m = miss + r * design.forward(p)
+    # Of a table with zeros: a column that none of these answers leads to has no variance, and an ordinary weight.
+    m = np.where(m > 0, m, m.mean())
     return np.asarray(tally.reports[:, None] * r**2 / (m if mechanism.one_column else m * (1 - m)))
 
 

@@ -33,12 +33,15 @@ __all__ = ["MAX_ANSWERS", "Optimum", "budget_levels", "budgets_table", "optimum"
 MAX_ANSWERS = 64  # answers with budgets of their own
 MAX_LEVELS = 8  # budgets that are told apart; where there are more, each is rounded down to one of these
 _ALL_BASES = 3  # budgets up to which all basic solutions are listed; of more, they are made one by one
-_CLOSE_OF_MORE = 3e-3  # the relative distance from the bound, for more budgets than that
-_MOST_BASES = 200  # basic solutions that are made, at most
-_INNER = 100  # steps of the multiplicative algorithm between two of them
+_CLOSE_OF_MORE = 5e-3  # the relative distance from the bound at which that ends
+_MOST_BASES = 40  # basic solutions that are made, at most
+_INNER = 50  # steps of the multiplicative algorithm between two of them
+_NEW = 0.02  # share of the mixture that a new one begins with
+_LEAST_BASE = 3e-3  # a basic solution with a smaller share is left out in the end
 _STEPS = 4000  # of the multiplicative algorithm, at most
 _CLOSE = 5e-4  # relative distance from the lower bound at which it stops
 _SLACKS = (1e-12, 1e-10, 1e-8)  # relative distances from the budgets to try: room for rounding to 64-bit weights
+_SLACKS_OF_MORE = (1e-8, 1e-6)  # the same where a search is long, and ends farther than that from the bound
 _SHARE = 1e-3  # of the columns that raise a lone answer, where the optimum has none and rounding needs them
 _LEAST_KIND = 1e-3  # a kind of columns that is used with less probability is left out
 
@@ -111,9 +114,12 @@ def optimum(sizes: Sequence[int], budgets: Sequence[float], shares: Sequence[flo
     """
     problem = _Problem(tuple(sizes), tuple(budgets), tuple(shares))
     kinds = [kind for group in range(-1, len(sizes)) for kind in problem.vertices(group)]
-    weights, _, least = problem.solved(kinds)
-    used = [kind for kind, w in zip(kinds, weights, strict=True) if w * max(problem.sums(kind)) > _LEAST_KIND]
-    weights, total, _ = problem.solved(used)
+    if len(sizes) > _ALL_BASES:
+        used, weights, total, least = problem.searched(kinds)
+    else:
+        weights, _, least = problem.solved(kinds)
+        used = [kind for kind, w in zip(kinds, weights, strict=True) if w * max(problem.sums(kind)) > _LEAST_KIND]
+        weights, total, _ = problem.solved(used)
     used, weights = problem.roundable(kinds, used, weights)
     squares = sum(share**2 / size for share, size in zip(shares, sizes, strict=True))
     smallest, k = math.exp(min(budgets)), sum(sizes)
@@ -175,31 +181,47 @@ class _Problem:
 
     def solved(self, kinds: list[Kind]) -> tuple[Row, float, float]:
         """The weights of least f on these kinds, f itself, and a lower bound of it on them."""
-        if len(self.sizes) <= _ALL_BASES:
-            bases = self.bases(kinds)
-            _, weights, total, least = self.mixed(kinds, bases, [1 / len(bases)] * len(bases), _STEPS, _CLOSE)
-            return weights, total, least
-        # Column generation: the derivatives are linear in a base, so the best of all bases is a linear program.
+        bases = self.bases(kinds)
+        _, weights, total, least = self.mixed(kinds, bases, [1 / len(bases)] * len(bases), _STEPS, _CLOSE)
+        return weights, total, least
+
+    def searched(self, kinds: list[Kind]) -> tuple[list[Kind], Row, float, float]:
+        """The kinds in use, their weights, f, and a lower bound of it on all, where bases are too many to list.
+
+        The derivative of f is linear in a basic solution, so the best one to add is that of a linear program. Its
+        derivative is the largest of all, which is what the lower bound needs.
+        """
         search = BaseSearch([self.sums(kind) for kind in kinds])
-        every = range(-1, len(self.sizes))
-        bases = [search.best([float(kind.group == group) for kind in kinds]) for group in every]
+        groups = range(-1, len(self.sizes))
+        bases = [search.best([float(kind.group == group) for kind in kinds]) for group in groups]
         mixture, least = [1 / len(bases)] * len(bases), 0.0
         for _ in range(_MOST_BASES):
-            near = sorted({place for base in bases for place, _ in base})
-            at = {place: i for i, place in enumerate(near)}
-            local = [[(at[place], weight) for place, weight in base] for base in bases]
-            mixture, some, total, _ = self.mixed([kinds[place] for place in near], local, mixture, _INNER, _CLOSE_OF_MORE / 4)
-            weights = [0.0] * len(kinds)
-            for place, weight in zip(near, some, strict=True):
-                weights[place] = weight
-            total, gains = self.evaluated(kinds, weights)
+            mixture, weights, total, gains = self.among(kinds, bases, mixture)
             found = search.best(gains)
             least = max(least, total * total / sum(weight * gains[place] for place, weight in found))
             if total <= least * (1 + _CLOSE_OF_MORE):
                 break
-            kept = [(share, base) for share, base in zip(mixture, bases, strict=True) if share > 1e-7]
-            mixture, bases = [0.95 * share for share, _ in kept] + [0.05], [base for _, base in kept] + [found]
-        return weights, total, least
+            mixture, bases = [(1 - _NEW) * share for share in mixture] + [_NEW], [*bases, found]
+        kept = [(share, base) for share, base in zip(mixture, bases, strict=True) if share > _LEAST_BASE]
+        scale = sum(share for share, _ in kept)
+        _, weights, total, _ = self.among(kinds, [base for _, base in kept], [share / scale for share, _ in kept])
+        used = [place for place, weight in enumerate(weights) if weight > 0]
+        return [kinds[place] for place in used], [weights[place] for place in used], total, least
+
+    def among(
+        self, kinds: list[Kind], bases: "list[list[tuple[int, float]]]", mixture: Row
+    ) -> tuple[Row, Row, float, Row]:
+        """A mixture of these bases that is better; the weights, f and the derivatives of all kinds."""
+        near = sorted({place for base in bases for place, _ in base})
+        at = {place: i for i, place in enumerate(near)}
+        local = [[(at[place], weight) for place, weight in base] for base in bases]
+        some = [kinds[place] for place in near]
+        mixture, found, _, _ = self.mixed(some, local, mixture, _INNER, _CLOSE)
+        weights = [0.0] * len(kinds)
+        for place, weight in zip(near, found, strict=True):
+            weights[place] = weight
+        total, gains = self.evaluated(kinds, weights)
+        return mixture, weights, total, gains
 
     def mixed(
         self, kinds: list[Kind], bases: "list[list[tuple[int, float]]]", mixture: Row, steps: int, close: float
@@ -348,7 +370,7 @@ def budgets_table(budgets: Sequence[Fraction], shares: Sequence[float]) -> tuple
     of_groups = [
         sum(share for share, at in zip(shares, groups, strict=True) if at == group) for group in range(len(order))
     ]
-    for slack in _SLACKS:
+    for slack in _SLACKS if len(order) <= _ALL_BASES else _SLACKS_OF_MORE:
         # Budgets that are too far apart for floats end in a division by zero, those for 64 bits in a refusal.
         try:
             found = optimum(sizes, [float(level) * (1 - slack) for level in order], of_groups)

@@ -104,8 +104,9 @@ def krr(
 
     With a budget for every answer (`epsilon={"hiv": 0.5, "flu": 2, "none": 2}`) the smaller of two budgets holds
     between two answers, and the channel is the table of least expected squared error at the uniform population, or at
-    `shape`. It is never worse than k-ary randomised response at the smallest budget. That takes a second or two; up to
-    64 answers, and of more than three different budgets each is rounded down to one of three.
+    `shape`. It is never worse than k-ary randomised response at the smallest budget. That takes up to a second for
+    three different budgets and some ten for eight; up to 64 answers, and of more than eight different budgets each is
+    rounded down to one of eight.
 
     Paper: section 4.1, `eq:rr`.
 

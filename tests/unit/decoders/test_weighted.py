@@ -86,3 +86,11 @@ def test_missing_cohorts_and_open_alphabets() -> None:
     assert np.all(np.abs(found.probabilities - dn.lab.zipf(20, 1)) < 6 * found.standard_errors)
     assert found.unallocated is not None
     assert found.unallocated.value < 6 * found.unallocated.standard_error
+
+
+def test_a_column_that_nobody_leads_to_has_an_ordinary_weight() -> None:
+    survey = dn.sensitive(symbols=4, sensitive=[0], epsilon=1)
+    tally = dn.Tally(survey, [[50, 30, 20, 0]])
+    weights = cell_weights(tally, design_of(survey), np.array([0.5, 0.3, 0.2, 0.0]))
+    assert np.isfinite(weights).all()
+    assert (weights > 0).all()

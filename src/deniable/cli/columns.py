@@ -143,7 +143,7 @@ def _count(args: argparse.Namespace) -> None:
     if args.master is not None and args.engine != "spark":
         raise DeniableError("--master must be given with --engine spark, got --engine local")
     tally: Any
-    if isinstance(survey, Form):
+    if isinstance(survey, Form) and args.engine == "local":
         tally, refused = count_form(survey, args)
     else:
         tally, refused = _count_spark(args, survey) if args.engine == "spark" else _count_local(args, survey)
@@ -167,7 +167,7 @@ def _count_local(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tall
         return count_files(survey, args.files, format=args.format, watch=watch)
 
 
-def _count_spark(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tally, dict[str, int]]":
+def _count_spark(args: argparse.Namespace, survey: Agreement | None) -> "tuple[Any, dict[str, int]]":
     from importlib import import_module
 
     require("to run deniable count --engine spark", "spark")
@@ -181,7 +181,7 @@ def _count_spark(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tall
         finally:
             reader.close()
     spark = import_module("deniable.engines.spark")
-    found: tuple[Tally, dict[str, int]] = spark.count_files(survey, args.files, master=args.master, format=args.format)
+    found: tuple[Any, dict[str, int]] = spark.count_files(survey, args.files, master=args.master, format=args.format)
     return found
 
 

@@ -1,5 +1,6 @@
 """Forms on Spark: the table of good and bad rows, its query, and answers randomised and counted there as here."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import deniable as dn
 from deniable.engines import spark
+from deniable.tally import FormTally
 from tests.forms_good_and_bad import READ, form_arrow, form_counts, form_rows
 
 
@@ -29,7 +31,7 @@ def test_every_good_and_bad_row(session: SparkSession, name: str) -> None:
 def test_nothing_to_count(session: SparkSession) -> None:
     form = READ["related"]
     empty = session.createDataFrame(form_arrow(form, form_rows(form)[:5])).where("1 = 0")
-    assert spark.count(form, empty) == (dn.Tally(form), {})
+    assert spark.count(form, empty) == (FormTally(form), {})
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_answers_are_randomised_and_counted_here_as_there(session: SparkSession,
 
 def test_settings_that_do_not_fit_are_refused(session: SparkSession) -> None:
     people = session.createDataFrame(pa.table({"tree": ["ash"], "often": [1], "likes": ["x"], "country": ["NO"]}))
-    for asked, sentence in (
+    refused: list[tuple[Callable[[], object], str]] = [
         (
             lambda: spark.privatize(STRONG, people, "tree"),
             "column must not be given for a form, which has a column a question",
@@ -107,7 +109,8 @@ def test_settings_that_do_not_fit_are_refused(session: SparkSession) -> None:
             lambda: spark.privatize(dn.warner(epsilon=1), people),
             "column must be named for a survey: the one that holds the answers",
         ),
-    ):
+    ]
+    for asked, sentence in refused:
         with pytest.raises(dn.EngineError) as caught:
             asked()
         assert str(caught.value) == sentence

@@ -143,10 +143,12 @@ def _count(args: argparse.Namespace) -> None:
     if args.master is not None and args.engine != "spark":
         raise DeniableError("--master must be given with --engine spark, got --engine local")
     tally: Any
-    if isinstance(survey, Form) and args.engine == "local":
+    if args.engine == "spark":
+        tally, refused = _count_spark(args, survey)
+    elif isinstance(survey, Form):
         tally, refused = count_form(survey, args)
     else:
-        tally, refused = _count_spark(args, survey) if args.engine == "spark" else _count_local(args, survey)
+        tally, refused = _count_local(args, survey)
     if args.strict and refused:
         from deniable.columns import tell
 

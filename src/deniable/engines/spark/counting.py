@@ -15,7 +15,7 @@ whenever a task is repeated.
 
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Found = tuple[Tally, dict[str, int]]
+
+counters_of: dict[type, Callable[..., Any]] = {}  # what counts reports of other agreements: a form's
 
 # The row of a task: which task adds it up, the window (null without windows), the counts, and the refused rows as JSON.
 _SCHEMA = "part int, window long, counts binary, refused string"
@@ -63,10 +65,9 @@ def count(survey: Agreement, dataframe: "DataFrame") -> Any:
     >>> from deniable.engines import spark
     >>> tally, refused = spark.count(survey, session.read.parquet("reports"))     # doctest: +SKIP
     """
-    if isinstance(survey, Form):
-        from deniable.engines.spark.forms import count_form
-
-        return count_form(survey, dataframe)
+    if (other := counters_of.get(type(survey))) is not None:
+        return other(survey, dataframe)
+    assert isinstance(survey, Survey)
     return count_windows(survey, dataframe).get(None, (Tally(survey), {}))
 
 

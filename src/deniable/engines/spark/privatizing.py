@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from deniable.columns import privatize as privatize_column
+from deniable.engines.spark.form_frames import privatize_form
 from deniable.errors import EngineError
 from deniable.survey import Agreement, Form, Survey
 
@@ -48,8 +49,6 @@ def privatize(
     if isinstance(survey, Form):
         if column is not None:
             raise EngineError("column must not be given for a form, which has a column a question")
-        from deniable.engines.spark.forms import privatize_form
-
         return privatize_form(survey, dataframe, keep)
     if column is None:
         raise EngineError("column must be named for a survey: the one that holds the answers")

@@ -7,7 +7,7 @@ only its row invalid.
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from deniable.columns import check_digest, report_columns
 from deniable.engines.input_files import SUFFIXES, sources
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 _HEAD = 100  # lines of JSON from which the names of columns are read
 
 
+@overload
+def count_files(
+    survey: Survey, paths: list[str], *, master: str | None = None, format: str | None = None
+) -> tuple[Tally, dict[str, int]]: ...
+@overload
+def count_files(
+    survey: Form, paths: list[str], *, master: str | None = None, format: str | None = None
+) -> tuple[FormTally, dict[str, int]]: ...
 def count_files(
     survey: Agreement, paths: list[str], *, master: str | None = None, format: str | None = None
 ) -> tuple[Tally | FormTally, dict[str, int]]:

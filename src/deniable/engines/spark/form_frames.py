@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns import count_form_table, privatize_forms
-from deniable.engines.spark.counting import blocks, merged, part_of_task, row
+from deniable.engines.spark.counting import blocks, counters_of, merged, part_of_task, row
 from deniable.errors import EngineError, WireError
 from deniable.survey import Form
 from deniable.tally import FormTally
@@ -94,3 +94,6 @@ def _privatized(batches: "Iterable[pa.RecordBatch]", *, form: Form, kept: list[s
             kind = pa.struct([("cohort", pa.int32()), ("response", response)])
             columns.append(reports.column(part.name).combine_chunks().cast(kind))
         yield pa.RecordBatch.from_arrays(columns, [*kept, *(part.name for part in form.parts)])
+
+
+counters_of[Form] = count_form

@@ -144,7 +144,10 @@ NAMES = "part, cohort, cell, reports, reason"
     ("rows", "sentence"),
     [
         ([("smokes", 0, 1)], f"a row must be ({NAMES}), got 3 fields"),
-        ([{"part": None}], f"a row must have the fields {NAMES}, got ['part']; use the query that this form's sql()"),
+        (
+            [{"part": None}],
+            f"a row must have the fields {NAMES}, got ['part']; use the query that this form's sql() prints",
+        ),
         ([("sport", 0, 1, 3, None)], "part must be one of this form's in every row, got 'sport'"),
         ([(None, None, None, "3", None)], "reports must be a whole number in every row, got str"),
         ([("smokes", 0, 2, 3, None)], "cell must be from 0 to 1 in every row, got 2"),

@@ -143,10 +143,12 @@ def _count(args: argparse.Namespace) -> None:
     if args.master is not None and args.engine != "spark":
         raise DeniableError("--master must be given with --engine spark, got --engine local")
     tally: Any
-    if isinstance(survey, Form):
+    if args.engine == "spark":
+        tally, refused = _count_spark(args, survey)
+    elif isinstance(survey, Form):
         tally, refused = count_form(survey, args)
     else:
-        tally, refused = _count_spark(args, survey) if args.engine == "spark" else _count_local(args, survey)
+        tally, refused = _count_local(args, survey)
     if args.strict and refused:
         from deniable.columns import tell
 
@@ -167,7 +169,7 @@ def _count_local(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tall
         return count_files(survey, args.files, format=args.format, watch=watch)
 
 
-def _count_spark(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tally, dict[str, int]]":
+def _count_spark(args: argparse.Namespace, survey: Agreement | None) -> "tuple[Any, dict[str, int]]":
     from importlib import import_module
 
     require("to run deniable count --engine spark", "spark")
@@ -181,7 +183,7 @@ def _count_spark(args: argparse.Namespace, survey: Survey | None) -> "tuple[Tall
         finally:
             reader.close()
     spark = import_module("deniable.engines.spark")
-    found: tuple[Tally, dict[str, int]] = spark.count_files(survey, args.files, master=args.master, format=args.format)
+    found: tuple[Any, dict[str, int]] = spark.count_files(survey, args.files, master=args.master, format=args.format)
     return found
 
 

@@ -155,8 +155,6 @@ def count_form(made: Form, args: argparse.Namespace) -> "tuple[FormTally, dict[s
     """`deniable count` of a form."""
     from deniable.engines import count
 
-    if args.engine != "local":
-        raise DeniableError("--engine must be local for a form, got spark; it does not count forms yet")
     refused: dict[str, int] = {}
     return count(made, list(args.files), refused=refused), refused
 

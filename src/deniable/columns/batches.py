@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniable.columns.counting import add_bits, add_cells
 from deniable.errors import WireError
-from deniable.survey import Field, Survey
+from deniable.survey import Agreement, Field, Survey
 from deniable.tally import Tally, refused_rows
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def refuse_rows(refused: dict[str, int]) -> None:
         )
 
 
-def check_digest(survey: Survey, schema: "pa.Schema") -> None:
+def check_digest(survey: Agreement, schema: "pa.Schema") -> None:
     """Refuse a table whose metadata names another survey."""
     digest = (schema.metadata or {}).get(b"deniable.survey", survey.digest.encode()).decode(errors="replace")
     if digest != survey.digest:

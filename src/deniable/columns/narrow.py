@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.stream import WordStream
-from deniable.mechanisms import KRR, Mechanism
+from deniable.mechanisms import KRR
 
 __all__ = ["narrow_block", "step_of", "steps", "suits"]
 
@@ -26,11 +26,9 @@ UNDECIDED = 255  # stands for a step where the first bits do not decide
 Steps = npt.NDArray[np.uint8]
 
 
-def suits(mechanism: Mechanism) -> bool:
-    """Whether reports of a mechanism are drawn like this: k-RR of few cells, where an answer has one of them."""
-    return (
-        isinstance(mechanism, KRR) and mechanism.occupied == 1 and mechanism.cells <= _CELLS and mechanism.width == 64
-    )
+def suits(mechanism: KRR) -> bool:
+    """Whether answers have one of few cells."""
+    return mechanism.occupied == 1 and mechanism.cells <= _CELLS and mechanism.width == 64
 
 
 def _edges(mechanism: KRR) -> list[int]:

@@ -157,6 +157,7 @@ class Sampler:
     draw: Callable[[Any, Answers, slice, WordStream], npt.NDArray[Any]]
     again_words: Callable[[Chain, int, WordStream], Words] | None = None
     again: Callable[[Chain, npt.NDArray[Any], Words], npt.NDArray[Any]] | None = None
+    narrow: Callable[[Any], bool] | None = None  # for which mechanisms `narrow_block` draws the same law
 
 
 samplers: Registry[Sampler] = Registry("deniable.columns.randomizing.samplers", Mechanism, "bulk sampler")
@@ -194,7 +195,7 @@ def _randomized(
     else:
         responses = np.empty((len(codes), mechanism.payload_bytes), np.uint8)
     step, draw = sampler.rows(mechanism), sampler.draw
-    if stream.is_narrow and suits(mechanism):
+    if stream.is_narrow and sampler.narrow is not None and sampler.narrow(mechanism):
         step, draw = _NARROW, _draw_narrow
     for start in range(0, len(codes), step):
         rows = slice(start, start + step)
@@ -267,7 +268,9 @@ def _draw_columns(mechanism: Channel, answers: Answers, rows: slice, stream: Wor
     return table_block(mechanism, cells, stream.words(len(cells)))
 
 
-samplers.add(KRR)(Sampler(lambda m: _BLOCK, _draw_cells, lambda m, rows, stream: stream.words(rows), _cells_again))
+samplers.add(KRR)(
+    Sampler(lambda m: _BLOCK, _draw_cells, lambda m, rows, stream: stream.words(rows), _cells_again, suits)
+)
 samplers.add(BitFlip)(
     Sampler(
         lambda m: max(1, _BITS // m.cells),

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-    from deniable.decoders.form_difference import FormDifference
-    from deniable.decoders.form_estimate import FormEstimate
-
 Floats = npt.NDArray[np.float64]
 
 differences_of: dict[type, Callable[[Any, Any], Any]] = {}  # what compares estimates of other agreements: a form's
@@ -318,7 +315,7 @@ class Difference:
 @overload
 def difference(first: Estimate, second: Estimate) -> Difference: ...
 @overload
-def difference(first: "FormEstimate", second: "FormEstimate") -> "FormDifference": ...
+def difference(first: Any, second: Any) -> Any: ...
 def difference(first: Any, second: Any) -> Any:
     """first - second, for two estimates of the same candidates from other reports.
 

@@ -54,7 +54,13 @@ from deniable.theory.nonprivate import minimax_l1, minimax_l2, ml_l1, ml_l1_wors
 from deniable.theory.observer import linking_probability, naming_probability
 from deniable.theory.risk import l1_risk, l2_risk
 from deniable.theory.score_law import ScoreLaw
-from deniable.theory.shared_noise import cell_variance, permanent_share, repeated_reports, returning_share
+from deniable.theory.shared_noise import (
+    cell_variance,
+    permanent_share,
+    repeated_reports,
+    returning_share,
+    sum_variance,
+)
 from deniable.theory.support import support_l2, support_variances
 
 __all__ = [
@@ -122,6 +128,7 @@ __all__ = [
     "returning_share",
     "sensitive_model",
     "subset_rates",
+    "sum_variance",
     "support_l2",
     "support_model",
     "support_variances",

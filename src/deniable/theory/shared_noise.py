@@ -93,6 +93,46 @@ def cell_variance(survey: Survey, mechanism: Mechanism, shares: Floats) -> Float
     return np.asarray(chance * (1 - chance) / (gap * (own - (common or 0))) ** 2)
 
 
+def sum_variance(mechanism: Mechanism, shares: Floats, cells: int) -> Floats:
+    """The variance a person of the estimate of a sum of cells, of which a report is hit or missed one by one.
+
+    With H the hits of a report among them, the estimate is (H - cells * miss) / (hit - miss). H has one law where the
+    true cell is among them and one where it is not; both follow from the probabilities of a hit and of two hits.
+
+    Parameters
+    ----------
+    mechanism
+        It hits and misses cells alike (`two_valued`), each answer one cell.
+    shares
+        Shares of the sums.
+    cells
+        How many cells each sum has.
+
+    Returns
+    -------
+    array
+        A variance for each share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deniable.mechanisms import KRR
+    >>> mechanism = KRR(4, 2)
+    >>> hits = 2 * float(mechanism.miss) + 0.5 * float(mechanism.hit - mechanism.miss)
+    >>> found = sum_variance(mechanism, np.array([0.5]), 2)
+    >>> bool(np.isclose(found, hits * (1 - hits) / float(mechanism.hit - mechanism.miss) ** 2))
+    True
+    """
+    hit, miss = float(mechanism.hit), float(mechanism.miss)
+    neither, either = (float(chance) for chance in mechanism.pairs)
+    others = cells - 1
+    inside = hit * (1 - hit) + others * miss * (1 - miss) + 2 * others * (either - hit * miss)
+    inside += others * (others - 1) * (neither - miss**2)
+    outside = cells * miss * (1 - miss) + cells * others * (neither - miss**2)
+    within = (shares * inside + (1 - shares) * outside) / (hit - miss) ** 2
+    return np.asarray(within + shares * (1 - shares))
+
+
 def returning_share(survey: Survey, shares: Floats, *, symbols: Sequence[object] | None = None) -> float:
     """The part of the permanent noise that a device repeats by chance, when it draws its answer anew.
 

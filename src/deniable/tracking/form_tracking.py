@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from deniable.decoders import Repeated
 from deniable.errors import DecodeError
-from deniable.mechanisms import Mechanism
 from deniable.survey import NO_ANSWER, Form, FormPart, html_table
 from deniable.tally import FormTally, Tally
+from deniable.theory import sum_variance
 from deniable.tracking.contrast import Change
 from deniable.tracking.observed import Observed, skewness
 from deniable.tracking.tracked import Tracked
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pyarrow as pa
 
-__all__ = ["TrackedForm", "sum_variance"]
+__all__ = ["TrackedForm"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,6 +54,12 @@ class TrackedForm(Mapping[str, Tracked]):
     (<TrackedForm 2 questions over 10 windows>, ['smokes', 'likes'], 0.4)
     >>> [(question, change.symbol, change.window) for question, change in tracked.changes()]
     [('smokes', 'no', 5), ('smokes', 'yes', 5)]
+    >>> tracked.to_arrow().num_rows, tracked.chart().to_dict() == tracked.plot().to_dict()
+    (50, True)
+    >>> tracked.joint("smokes", "likes")
+    Traceback (most recent call last):
+        ...
+    deniable.errors.DecodeError: questions must be related in the form to be tracked together, got smokes and likes
     """
 
     form: Form
@@ -162,40 +168,6 @@ class TrackedForm(Mapping[str, Tracked]):
             ]
         note = f"the last of {len(self.windows)} windows"
         return html_table(self.form.name or "Form", ["question", "answer", "share", "95 % interval"], rows, note=note)
-
-
-def sum_variance(mechanism: Mechanism, shares: Floats, cells: int) -> Floats:
-    """The variance a person of the estimate of a sum of cells, of which a report is hit or missed one by one.
-
-    With H the hits of a report among them, the estimate is (H - cells * miss) / (hit - miss). H has one law where the
-    true cell is among them and one where it is not; both follow from the probabilities of a hit and of two hits.
-
-    Parameters
-    ----------
-    mechanism
-        It hits and misses cells alike (`two_valued`), each answer one cell.
-    shares
-        Shares of the sums.
-    cells
-        How many cells each sum has.
-
-    Examples
-    --------
-    >>> from deniable.mechanisms import KRR
-    >>> mechanism = KRR(4, 2)
-    >>> hits = 2 * float(mechanism.miss) + 0.5 * float(mechanism.hit - mechanism.miss)
-    >>> found = sum_variance(mechanism, np.array([0.5]), 2)
-    >>> bool(np.isclose(found, hits * (1 - hits) / float(mechanism.hit - mechanism.miss) ** 2))
-    True
-    """
-    hit, miss = float(mechanism.hit), float(mechanism.miss)
-    neither, either = (float(chance) for chance in mechanism.pairs)
-    others = cells - 1
-    inside = hit * (1 - hit) + others * miss * (1 - miss) + 2 * others * (either - hit * miss)
-    inside += others * (others - 1) * (neither - miss**2)
-    outside = cells * miss * (1 - miss) + cells * others * (neither - miss**2)
-    within = (shares * inside + (1 - shares) * outside) / (hit - miss) ** 2
-    return np.asarray(within + shares * (1 - shares))
 
 
 @dataclass(frozen=True)

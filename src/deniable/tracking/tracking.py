@@ -1,7 +1,7 @@
 """`track`: a sequence of estimates, one a window, each from the reports of all windows."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from deniable.tracking.calendar import in_order, label_gaps, places_of
 from deniable.tracking.observed import Observed
 from deniable.tracking.overlap import Attendance, learn_kept
 from deniable.tracking.tracked import Tracked
-
-if TYPE_CHECKING:
-    from deniable.tracking.form_tracking import TrackedForm
 
 __all__ = ["track", "tracked_of", "trackers_of", "turnover_of"]
 
@@ -42,7 +39,7 @@ def track(
     candidates: Mapping[str, Iterable[object]] | None = None,
     turnover: float | None = None,
     participation: str | None = None,
-) -> "TrackedForm": ...
+) -> Any: ...
 def track(
     tallies: Any,
     *,

@@ -110,9 +110,9 @@ def test_differences_refuse_with_a_sentence() -> None:
     with pytest.raises(dn.DecodeError, match="got 2 against 2; decode both with one list"):
         dn.difference(text, two)
     with pytest.raises(dn.DecodeError, match="second must be an estimate, got Tally; decode the tally"):
-        dn.difference(two, two.tally)  # type: ignore[call-overload]
+        dn.difference(two, two.tally)
     with pytest.raises(dn.DecodeError, match="first must be an estimate, got NoneType"):
-        dn.difference(None, two)  # type: ignore[call-overload]
+        dn.difference(None, two)
     with pytest.raises(dn.DecodeError, match="level must be between 0 and 1, got 2"):
         dn.difference(two, two).intervals(2)
 

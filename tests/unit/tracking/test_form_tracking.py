@@ -10,8 +10,8 @@ from deniable.decoders import FormDifference
 from deniable.errors import DeniableError
 from deniable.survey import Form
 from deniable.tally import FormTally
+from deniable.theory import sum_variance
 from deniable.tracking import TrackedForm
-from deniable.tracking.form_tracking import sum_variance
 
 FORM = dn.form(a=dn.warner(epsilon=1), b=dn.krr(4, epsilon=1), c=dn.krr(3, epsilon=1), epsilon=6, relate=[("a", "b")])
 FLAT = {("a", "b"): np.full((2, 4), 0.125), "c": [0.5, 0.3, 0.2]}

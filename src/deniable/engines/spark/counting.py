@@ -15,9 +15,9 @@ whenever a task is repeated.
 
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,14 +27,16 @@ from deniable.engines.spark.histograms import count_cells, suits
 from deniable.engines.spark.scans import Split, batches_of, size_of, splits_of, tasks_of
 from deniable.engines.spark.windows import NO_TIME, by_window
 from deniable.errors import WireError
-from deniable.survey import Survey
-from deniable.tally import Tally
+from deniable.survey import Agreement, Form, Survey
+from deniable.tally import FormTally, Tally
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
 Found = tuple[Tally, dict[str, int]]
+
+counters_of: dict[type, Callable[..., Any]] = {}  # what counts reports of other agreements: a form's
 
 # The row of a task: which task adds it up, the window (null without windows), the counts, and the refused rows as JSON.
 _SCHEMA = "part int, window long, counts binary, refused string"
@@ -48,8 +50,13 @@ _BYTES = 1 << 25  # bytes of rows that are counted at once, if they are fewer ro
 _WORTH = 1 << 25
 
 
-def count(survey: Survey, dataframe: "DataFrame") -> Found:
-    """Count a DataFrame of reports (the columns of `ReportTable`); returns the tally, and the refused rows by reason.
+@overload
+def count(survey: Survey, dataframe: "DataFrame") -> Found: ...
+@overload
+def count(survey: Form, dataframe: "DataFrame") -> tuple[FormTally, dict[str, int]]: ...
+def count(survey: Agreement, dataframe: "DataFrame") -> Any:
+    """Count a DataFrame of reports (the columns of `ReportTable`, or a form's structs); returns the tally, and the
+    refused rows by reason.
 
     Claim: the tally and the reasons are those of `dn.count(survey, table, refused={})`, whatever the partitions are and
         whichever tasks Spark repeats.
@@ -58,6 +65,9 @@ def count(survey: Survey, dataframe: "DataFrame") -> Found:
     >>> from deniable.engines import spark
     >>> tally, refused = spark.count(survey, session.read.parquet("reports"))     # doctest: +SKIP
     """
+    if (other := counters_of.get(type(survey))) is not None:
+        return other(survey, dataframe)
+    assert isinstance(survey, Survey)
     return count_windows(survey, dataframe).get(None, (Tally(survey), {}))
 
 
@@ -99,11 +109,19 @@ def count_text(survey: Survey, dataframe: "DataFrame", names: list[str]) -> Foun
 
 
 def _merged(survey: Survey, dataframe: "DataFrame", work: Any) -> dict[int | None, Found]:
+    found = merged(survey.cohorts * (1 + survey.columns), dataframe, work)
+    return {start: (_tally(survey, vector), refused) for start, (vector, refused) in found.items()}
+
+
+def merged(
+    size: int, dataframe: "DataFrame", work: Any
+) -> dict[int | None, tuple[npt.NDArray[np.integer[Any]], dict[str, int]]]:
+    """The sums of the vectors of so many counts that tasks return, by window, and the refused rows by reason."""
     tree = dataframe.mapInArrow(work, _SCHEMA)
     # Without a number of partitions, so that Spark can merge small ones.
-    tree = tree.repartition("part").mapInArrow(partial(_added, survey=survey), _SCHEMA)
-    tree = tree.repartition(1).mapInArrow(partial(_added, survey=survey), _SCHEMA)
-    return {row.window: (_tally(survey, _unpacked(row.counts)), json.loads(row.refused)) for row in tree.collect()}
+    tree = tree.repartition("part").mapInArrow(partial(_added, size=size), _SCHEMA)
+    tree = tree.repartition(1).mapInArrow(partial(_added, size=size), _SCHEMA)
+    return {found.window: (_unpacked(found.counts), json.loads(found.refused)) for found in tree.collect()}
 
 
 def _check_types(survey: Survey, dataframe: "DataFrame") -> None:
@@ -113,7 +131,7 @@ def _check_types(survey: Survey, dataframe: "DataFrame") -> None:
     BatchCounter(survey).add(to_arrow_schema(dataframe.schema).empty_table())
 
 
-def _blocks(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.Table]":
+def blocks(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.Table]":
     """Batches joined until they have enough rows for a histogram."""
     import pyarrow as pa
 
@@ -133,12 +151,10 @@ def _counted(
     batches: "Iterable[pa.RecordBatch]", *, survey: Survey, window: str | None, text: list[str] | None = None
 ) -> "Iterator[pa.RecordBatch]":
     """The counts of one partition, by window."""
-    from pyspark import TaskContext
 
-    context = TaskContext.get()
-    part = 0 if context is None else context.partitionId() % _FAN
+    part = part_of_task()
     counters: dict[int | None, BatchCounter] = {}
-    for block in _blocks(batches):
+    for block in blocks(batches):
         for start, piece in [(None, block)] if window is None else by_window(block, window):
             counter = counters.setdefault(start, BatchCounter(survey))
             if window is not None and start is None:
@@ -148,7 +164,15 @@ def _counted(
                     counter.add(batch)
     for start, counter in counters.items():
         tally = counter.tally()
-        yield _row(part, start, np.concatenate([tally.reports, tally.counts.ravel()]), counter.refused)
+        yield row(part, start, np.concatenate([tally.reports, tally.counts.ravel()]), counter.refused)
+
+
+def part_of_task() -> int:
+    """Which task adds up the counts of this one."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 0 if context is None else int(context.partitionId()) % _FAN
 
 
 def _typed(survey: Survey, table: "pa.Table", names: list[str], refused: dict[str, int]) -> "Iterator[pa.RecordBatch]":
@@ -175,10 +199,8 @@ def _counted_splits(
 ) -> "Iterator[pa.RecordBatch]":
     """The counts of some parts of files, by their numbers."""
     import pyarrow as pa
-    from pyspark import TaskContext
 
-    context = TaskContext.get()
-    part = 0 if context is None else context.partitionId() % _FAN
+    part = part_of_task()
     counter = BatchCounter(survey)
     try:
         for number in (number for batch in numbers for number in batch["id"].to_pylist()):
@@ -187,26 +209,26 @@ def _counted_splits(
     except (pa.ArrowException, OSError, LookupError, WireError):
         counter.refuse(_UNREAD, 1)
     tally = counter.tally()
-    yield _row(part, None, np.concatenate([tally.reports, tally.counts.ravel()]), counter.refused)
+    yield row(part, None, np.concatenate([tally.reports, tally.counts.ravel()]), counter.refused)
 
 
-def _added(batches: "Iterable[pa.RecordBatch]", *, survey: Survey) -> "Iterator[pa.RecordBatch]":
+def _added(batches: "Iterable[pa.RecordBatch]", *, size: int) -> "Iterator[pa.RecordBatch]":
     """The sum of some partial counts, by window."""
     vectors: dict[int | None, npt.NDArray[np.int64]] = {}
     reasons: dict[int | None, dict[str, int]] = {}
     for batch in batches:
-        for row in range(batch.num_rows):  # one at a time: a row may be a gigabyte
-            start = batch["window"][row].as_py()
-            vector = vectors.setdefault(start, np.zeros(survey.cohorts * (1 + survey.columns), np.int64))
-            vector += _unpacked(batch["counts"][row].as_buffer())
+        for place in range(batch.num_rows):  # one at a time: a row may be a gigabyte
+            start = batch["window"][place].as_py()
+            vector = vectors.setdefault(start, np.zeros(size, np.int64))
+            vector += _unpacked(batch["counts"][place].as_buffer())
             total = reasons.setdefault(start, {})
-            for reason, rows in json.loads(batch["refused"][row].as_py()).items():
+            for reason, rows in json.loads(batch["refused"][place].as_py()).items():
                 total[reason] = total.get(reason, 0) + rows
     for start, vector in vectors.items():
-        yield _row(0, start, vector, reasons[start])
+        yield row(0, start, vector, reasons[start])
 
 
-def _row(part: int, start: int | None, vector: npt.NDArray[np.int64], refused: dict[str, int]) -> "pa.RecordBatch":
+def row(part: int, start: int | None, vector: npt.NDArray[np.int64], refused: dict[str, int]) -> "pa.RecordBatch":
     import pyarrow as pa
 
     values = [[part], [start], [_packed(vector)], [json.dumps(refused)]]

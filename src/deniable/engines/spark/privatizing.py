@@ -10,8 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from deniable.columns import privatize as privatize_column
+from deniable.engines.spark.form_frames import privatize_form
 from deniable.errors import EngineError
-from deniable.survey import Survey
+from deniable.survey import Agreement, Form, Survey
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,9 +30,11 @@ def schema_of(survey: Survey) -> str:
 
 
 def privatize(
-    survey: Survey, dataframe: "DataFrame", column: "str | Column", *, keep: Iterable[str] = ()
+    survey: Agreement, dataframe: "DataFrame", column: "str | Column | None" = None, *, keep: Iterable[str] = ()
 ) -> "DataFrame":
     """The reports of a column of answers, one a row, beside the columns to `keep` (which are not randomised).
+
+    Answers to a form are a column for each question, which are not named: its reports have a struct for each part.
 
     Each batch is randomised by `dn.privatize` under a key that the executor's operating system draws for it; nothing
     random comes from the driver. Missing answers, and those outside a closed alphabet without a catch-all, fail the
@@ -43,6 +46,12 @@ def privatize(
     """
     from pyspark.sql import functions
 
+    if isinstance(survey, Form):
+        if column is not None:
+            raise EngineError("column must not be given for a form, which has a column a question")
+        return privatize_form(survey, dataframe, keep)
+    if column is None:
+        raise EngineError("column must be named for a survey: the one that holds the answers")
     kept = list(keep)
     taken = [name for name in kept if name in ("cohort", "response", "_answer")]
     if taken:

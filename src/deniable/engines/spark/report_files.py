@@ -7,7 +7,7 @@ only its row invalid.
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from deniable.columns import check_digest, report_columns
 from deniable.engines.input_files import SUFFIXES, sources
@@ -16,8 +16,8 @@ from deniable.engines.spark.counting import count, count_text
 from deniable.engines.spark.sessions import reason_of, session_for
 from deniable.engines.text_files import check_encoding
 from deniable.errors import DataError, EngineError
-from deniable.survey import Survey
-from deniable.tally import Tally
+from deniable.survey import Agreement, Form, Survey
+from deniable.tally import FormTally, Tally
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,10 +25,18 @@ if TYPE_CHECKING:
 _HEAD = 100  # lines of JSON from which the names of columns are read
 
 
+@overload
 def count_files(
     survey: Survey, paths: list[str], *, master: str | None = None, format: str | None = None
-) -> tuple[Tally, dict[str, int]]:
-    """Count files of reports on Spark: the tally, and the refused rows by reason.
+) -> tuple[Tally, dict[str, int]]: ...
+@overload
+def count_files(
+    survey: Form, paths: list[str], *, master: str | None = None, format: str | None = None
+) -> tuple[FormTally, dict[str, int]]: ...
+def count_files(
+    survey: Agreement, paths: list[str], *, master: str | None = None, format: str | None = None
+) -> tuple[Tally | FormTally, dict[str, int]]:
+    """Count files of reports on Spark: the tally, and the refused rows by reason. Those of a form are Parquet files.
 
     `paths` are files, folders and patterns, or addresses that Spark can read (s3a://..., hdfs://...); what they hold
     goes by their endings, or is named with `format`. Executors must find the files at the same place. The running
@@ -38,12 +46,16 @@ def count_files(
     >>> tally, refused = spark.count_files(survey, ["reports"], master="local[*]")       # doctest: +SKIP
     """
     groups = _by_format(survey, paths, format)
-    tally, refused = Tally(survey), dict[str, int]()
+    if isinstance(survey, Form) and (other := next((kind for kind in groups if kind != "parquet"), None)):
+        raise DataError(f"files of forms must be Parquet files, got {other}; read it into a table and count that")
     with session_for(master) as session:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
         try:
+            if isinstance(survey, Form):
+                return count(survey, session.read.parquet(*groups["parquet"]))
+            tally, refused = Tally(survey), dict[str, int]()
             for kind, files in groups.items():
                 if kind == "parquet":
                     found = count(survey, session.read.parquet(*files))
@@ -88,7 +100,7 @@ def _fields(
     return frame.select(*names, "_broken"), names
 
 
-def _by_format(survey: Survey, paths: Sequence[str], format: str | None) -> dict[str, list[str]]:
+def _by_format(survey: Agreement, paths: Sequence[str], format: str | None) -> dict[str, list[str]]:
     """Every file or address, by what it holds."""
     away = [path for path in paths if "://" in path and not path.startswith("file://")]
     here = [path.removeprefix("file://") for path in paths if path not in away]

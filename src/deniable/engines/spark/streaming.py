@@ -57,6 +57,7 @@ def count_stream(
     >>> writer = spark.count_stream(survey, reports, folder="windows", checkpoint="seen")     # doctest: +SKIP
     >>> writer.trigger(processingTime="1 minute").start().awaitTermination()                  # doctest: +SKIP
     """
+    Survey.check(survey)
     check_window(window)
     if not reports.isStreaming:
         raise EngineError("reports must be a streaming DataFrame, got one that is not; use spark.count")

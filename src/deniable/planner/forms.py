@@ -6,7 +6,7 @@ meets its error follows from `form_parts`; the sum of these, or d or m times the
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -18,11 +18,12 @@ from deniable.planner.solve import Outside, crossing, rounded_up
 from deniable.survey import Form, Survey, form, html_table
 from deniable.theory import count_of
 
-__all__ = ["FormPlan", "PlannedQuestion", "Spending", "plan_form"]
+__all__ = ["FormPlan", "FormPlanner", "Memory", "PlannedQuestion", "Spending", "Way", "check_budget", "plan_form"]
 
 _MARGIN = 1.02  # of a budget: predictions are within about this of simulated surveys
 _DIGITS = 4  # of a budget, rounded up
 _RIVALS = 3  # other mechanisms of a question that are told
+Memory = dict[Any, PlannedPart]  # parts by what they ask, with what is known of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +179,10 @@ def plan_form(
     candidates: Mapping[str, object] | None = None,
     confidence: float = 0.9,
     tell: Callable[[float], None] = lambda share: None,
+    memory: Memory | None = None,
 ) -> FormPlan:
-    """The third of n, epsilon and errors from the other two, for a form; see `plan`."""
+    """The third of n, epsilon and errors from the other two, for a form; see `plan`. What is worked out of a question
+    is kept in `memory` for the next plan."""
     if not isinstance(asked, Form):
         raise DeniableError(f"what is planned must be a form, got {type(asked).__name__}; make one with dn.form")
     given = [name for name, value in (("n", n), ("epsilon", epsilon), ("max_error", max_error)) if value is not None]
@@ -192,15 +195,21 @@ def plan_form(
         raise DeniableError(f"confidence must be from 0.5 to 0.99, got {confidence:g}; it is a share of repeats")
     if any(part.survey.mechanism.twice for part in asked.parts):
         raise DeniableError("questions of a planned form must have no second stage; add epsilon_report afterwards")
-    planner = _FormPlanner(asked, float(confidence), candidates_of(asked, candidates), tell)
+    planner = FormPlanner(asked, float(confidence), candidates_of(asked, candidates), tell, memory)
     people = None if n is None else count_of("n", n, 2, int(PEOPLE[1]))
     budget = None if epsilon is None else float(Fraction(str(epsilon)))
-    if budget is not None and not EPSILONS[0] <= budget <= EPSILONS[1] * len(asked.parts):
-        raise DeniableError(f"epsilon must be from {EPSILONS[0]:g} to {EPSILONS[1]:g} a part, got {budget:g} in all")
+    if budget is not None:
+        check_budget(asked, budget)
     return planner.run(people, budget, None if max_error is None else _wanted(planner, max_error))
 
 
-def _wanted(planner: "_FormPlanner", given: object) -> dict[str, float]:
+def check_budget(asked: Form, budget: float) -> None:
+    """Refuse a budget that the parts of a form cannot have."""
+    if not EPSILONS[0] <= budget <= EPSILONS[1] * len(asked.parts):
+        raise DeniableError(f"epsilon must be from {EPSILONS[0]:g} to {EPSILONS[1]:g} a part, got {budget:g} in all")
+
+
+def _wanted(planner: "FormPlanner", given: object) -> dict[str, float]:
     """The wanted error of every question: one number for all (of a quantity, a share of its range), or by name."""
     names = [name for part in planner.parts for name in part.names]
     if not isinstance(given, Mapping):
@@ -225,7 +234,7 @@ def _positive(value: object) -> float:
 
 
 @dataclass(frozen=True)
-class _Way:
+class Way:
     """Everybody answers everything, with shares of the budget or equal ones; or some parts, which are drawn."""
 
     name: str
@@ -233,26 +242,35 @@ class _Way:
     equal: bool
 
 
-class _FormPlanner:
-    def __init__(self, asked: Form, confidence: float, candidates: dict[str, int], tell: Callable[[float], None]):
+class FormPlanner:
+    """A form while it is planned: its parts, and what is known of each."""
+
+    def __init__(
+        self,
+        asked: Form,
+        confidence: float,
+        candidates: dict[str, int],
+        tell: Callable[[float], None] = lambda share: None,
+        memory: Memory | None = None,
+    ) -> None:
         self.form, self.confidence, self._tell = asked, confidence, tell
         self.parts = [
             PlannedPart(asked, part, confidence, candidates.get(part.questions[0].name)) for part in asked.parts
         ]
-        alike: dict[Any, PlannedPart] = {}  # parts that ask alike are worked out once
+        alike: Memory = {} if memory is None else memory  # parts that ask alike are worked out once
         for part in self.parts:
-            part.remember(alike.setdefault(_asks(part), part))
+            part.remember(alike.setdefault((_asks(part), confidence), part))
 
-    def ways(self) -> Iterator[_Way]:
+    def ways(self) -> Iterator[Way]:
         count = len(self.parts)
-        yield _Way("split, best shares", count, False)
-        yield _Way("split, equal shares", count, True)
+        yield Way("split, best shares", count, False)
+        yield Way("split, equal shares", count, True)
         drawn = 1
         while drawn < count:
-            yield _Way(f"sample {drawn} of {count}", drawn, True)
+            yield Way(f"sample {drawn} of {count}", drawn, True)
             drawn *= 2
 
-    def budgets(self, way: _Way, n: float, wanted: Mapping[str, float]) -> list[float]:
+    def budgets(self, way: Way, n: float, wanted: Mapping[str, float]) -> list[float]:
         """The budget of each part; `Outside` if a part cannot meet its error."""
         people = n * way.drawn / len(self.parts)
         needed = [_up(part, people, wanted) for part in self.parts]
@@ -260,7 +278,7 @@ class _FormPlanner:
             return needed
         return [float(part.kept) if part.kept else max(needed) for part in self.parts]
 
-    def total(self, way: _Way, n: float, wanted: Mapping[str, float]) -> float:
+    def total(self, way: Way, n: float, wanted: Mapping[str, float]) -> float:
         try:
             found = sorted(self.budgets(way, n, wanted), reverse=True)
         except Outside:
@@ -268,7 +286,7 @@ class _FormPlanner:
         return way.drawn * found[0] if way.drawn < len(found) else sum(found)
 
     def run(self, people: int | None, epsilon: float | None, wanted: dict[str, float] | None) -> FormPlan:
-        found: list[tuple[float, _Way]] = []
+        found: list[tuple[float, Way]] = []
         ways = list(self.ways())
         for place, way in enumerate(ways):
             self._tell(place / len(ways))
@@ -280,7 +298,8 @@ class _FormPlanner:
         unknown = "epsilon" if epsilon is None else "n" if people is None else "error"
         people = math.ceil(needs) if people is None else people
         wanted = self._common(needs) if wanted is None else wanted
-        made, budgets = self._made(best, people, wanted)
+        budgets = self.budgets(best, people, wanted)
+        made = self.made(best, people, budgets)
         listed = self._questions(best, people, wanted, budgets)
         ordered = {one.name: one for one in listed}
         told = tuple(Spending(way.name, way.drawn, None if math.isinf(value) else value) for value, way in found)
@@ -290,7 +309,7 @@ class _FormPlanner:
         """One error for all questions; of a quantity, that share of its range."""
         return {name: error * part.unit for part in self.parts for name in part.names}
 
-    def _needs(self, way: _Way, people: int | None, epsilon: float | None, wanted: dict[str, float] | None) -> float:
+    def _needs(self, way: Way, people: int | None, epsilon: float | None, wanted: dict[str, float] | None) -> float:
         """The one of the three that was not given, with one way to spend the budget."""
         if epsilon is None:
             assert people is not None
@@ -301,8 +320,9 @@ class _FormPlanner:
             return _least(lambda n: self.total(way, n, wanted) / epsilon, 2.0, float(PEOPLE[1]), 0.5)
         return _least(lambda error: self.total(way, people, self._common(error)) / epsilon, 1e-6, 1.0, 1.0)
 
-    def _made(self, way: _Way, n: int, wanted: Mapping[str, float]) -> tuple[Form, list[float]]:
-        budgets, people = self.budgets(way, n, wanted), n * way.drawn / len(self.parts)
+    def made(self, way: Way, n: int, budgets: Sequence[float]) -> Form:
+        """The form that spends so much on each part."""
+        people = n * way.drawn / len(self.parts)
         surveys: dict[str, Survey] = {}
         for part, budget in zip(self.parts, budgets, strict=True):
             surveys |= dict(zip(part.names, part.surveys(budget, people), strict=True))
@@ -318,12 +338,12 @@ class _FormPlanner:
             participation=asked.participation,
         )
         if way.drawn == len(self.parts):
-            return replace(made, spend="split"), budgets
+            return replace(made, spend="split")
         total = way.drawn * max(Fraction(str(budget)) for budget in budgets)
-        return replace(made, spend="sample", drawn=way.drawn, epsilon_total=total), budgets
+        return replace(made, spend="sample", drawn=way.drawn, epsilon_total=total)
 
     def _questions(
-        self, way: _Way, n: int, wanted: Mapping[str, float], budgets: list[float]
+        self, way: Way, n: int, wanted: Mapping[str, float], budgets: list[float]
     ) -> Iterator[PlannedQuestion]:
         people, total = n * way.drawn / len(self.parts), self.total(way, n, wanted)
         for place, (part, budget) in enumerate(zip(self.parts, budgets, strict=True)):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.errors import DeniableError, PlanError, SurveyError
 from deniable.service.children import DONE, FAILED, REFUSED, Child, answer_messages
+from deniable.service.form_planning import planned_form, possible_forms
 from deniable.service.problems import RequestError
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def _plan(arguments: dict[str, Any]) -> dict[str, Any]:
     from deniable.planner import Plan, plan
     from deniable.survey import strict_json
 
+    if "questions" in arguments:
+        return planned_form(arguments)
     if _about_mean(arguments):
         found = _planned_mean(arguments)
     else:
@@ -126,6 +129,8 @@ def _instead(problem: PlanError, arguments: dict[str, Any]) -> dict[str, Any]:
     from deniable.planner import nearby
     from deniable.survey import bound_of, strength
 
+    if "questions" in arguments:
+        return possible_forms(arguments)
     epsilons = (bound_of("strong"), bound_of("weak"))
     if _about_mean(arguments):
         found: Iterable[tuple[int, float, float]] = _means_nearby(arguments, epsilons)

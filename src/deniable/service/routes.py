@@ -33,6 +33,11 @@ ROUTES = (
         "how much privacy for how many people and what error: a survey, and what to expect of it",
         problems=(422,), ends_with_caller=True,
     ),
+    Route(
+        "POST", "/v1/plan/form", "admin", surveys.plan_form,
+        "the same for a form of several questions: what it costs, how sharp each answer will be, who answers what",
+        problems=(422,), ends_with_caller=True,
+    ),
     Route("GET", "/v1/surveys", "admin", surveys.list_surveys, "every survey", name="list"),
     Route(
         "POST", "/v1/surveys", "admin", surveys.create,
@@ -41,11 +46,16 @@ ROUTES = (
     ),
     Route("GET", _SURVEY, "public", surveys.survey, "a survey and its rules"),
     Route(
-        "PATCH", _SURVEY, "owner", surveys.change, "another closing date, introduction or thanks", problems=(422,)
+        "PATCH", _SURVEY, "owner", surveys.change, "other texts, frames or closing date", problems=(422,)
     ),
     Route(
         "DELETE", _SURVEY, "owner", surveys.delete,
         "delete a survey with its counts, report ids and tokens; there is no way back",
+    ),
+    Route(
+        "POST", f"{_SURVEY}/replace", "admin", surveys.replace,
+        "put another survey in the place of one that nobody has answered; its tokens go on working",
+        statuses=(201,), problems=(409, 422),
     ),
     Route("POST", f"{_SURVEY}/close", "owner", surveys.close, "take no more reports"),
     Route(

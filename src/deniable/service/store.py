@@ -13,6 +13,7 @@ from deniable.service.database import Database, Session
 from deniable.service.intake import Intake
 from deniable.service.migrations import prepare
 from deniable.service.problems import Unavailable
+from deniable.service.replacing import Replacing
 from deniable.service.retention import Retention
 from deniable.service.shards import Shards
 from deniable.service.store_check import Checks
@@ -76,6 +77,7 @@ class Store:
         retention = Retention(database, surveys, tallies)
         self.blocks, self.show, self.purge = retention.blocks, retention.show, retention.purge
         self.end, self.delete, self.mark_restored = retention.end, retention.delete, retention.mark_restored
+        self.replace = Replacing(database, surveys, tallies).replace
         shards = Shards(database, surveys)
         self.own_tallies, self.take_shard = shards.own_tallies, shards.take
         self.check = Checks(database).check

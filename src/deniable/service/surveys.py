@@ -3,18 +3,18 @@
 import logging
 from collections.abc import Callable
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, UnsetType, to_builtins
 from msgspec.structs import asdict
 
 from deniable.errors import DeniableError, StoreError
-from deniable.service import models
+from deniable.service import form_models, models
 from deniable.service.answers import Answer
 from deniable.service.clock import minute_label, minute_of
 from deniable.service.collector import Collector, unknown_survey
 from deniable.service.entries import FOR_GOOD, Entry, Rules, Token
 from deniable.service.problems import RequestError
 from deniable.service.tokens import hash_of, new_secret
-from deniable.survey import checked_name, read_agreement
+from deniable.survey import Agreement, checked_name, read_agreement
 
 _log = logging.getLogger("deniable.service")
 _ID_DIGITS = 16  # of a token's hash, which name it
@@ -27,6 +27,20 @@ async def plan(collector: Collector, given: models.PlanRequest) -> Answer[models
         if (len(symbols) if isinstance(symbols, list) else symbols or 0) > _MOST_PLANNED:
             raise RequestError(422, "plan", f"{name} must be at most {_MOST_PLANNED} here; deniable plan takes more")
     arguments = {name: value for name, value in asdict(given).items() if value is not None}
+    return Answer(200, await collector.planning.answer(arguments))
+
+
+async def plan_form(collector: Collector, given: form_models.FormPlanRequest) -> Answer[form_models.PlannedForm]:
+    """How much privacy for how many people and what errors: a form, and what to expect of each question."""
+    for question in given.questions:
+        for symbols in (question.symbols, question.ordered):
+            if len(symbols or ()) > _MOST_PLANNED:
+                raise RequestError(
+                    422,
+                    "plan",
+                    f"answers of {question.name!r} must be at most {_MOST_PLANNED} here; deniable plan takes more",
+                )
+    arguments = {name: value for name, value in to_builtins(given).items() if value is not None}
     return Answer(200, await collector.planning.answer(arguments))
 
 
@@ -58,17 +72,9 @@ async def create(collector: Collector, given: models.NewSurvey) -> Answer[models
     minute = collector.clock.minutes()
 
     def work() -> tuple[Entry, bool]:  # all of it in the writer's thread: a large survey takes a while to read
-        try:
-            survey = read_agreement(given.survey)
-            rules = Rules.of(survey, given.rules)
-        except DeniableError as problem:
-            raise RequestError(422, "survey", str(problem)) from None
+        survey, rules = _read(given)
         if collector.store.entry(survey.digest) is None:
-            _check_future(rules, minute)
-            try:
-                checked_name(survey.name)
-            except DeniableError as problem:
-                raise RequestError(422, "survey", str(problem)) from None
+            _check_new(survey, rules, minute)
         try:
             return collector.store.create(survey, rules)
         except StoreError as problem:
@@ -78,6 +84,46 @@ async def create(collector: Collector, given: models.NewSurvey) -> Answer[models
     if new:
         _note("created", entry)
     return Answer.of(_shown(collector, entry), 201 if new else 200)
+
+
+async def replace(collector: Collector, entry: Entry, given: models.NewSurvey) -> models.RegisteredSurvey:
+    """Another survey in the place of one that nobody has answered: to edit it. Its tokens are those of the new one."""
+    minute = collector.clock.minutes()
+
+    def work() -> Entry | None:
+        survey, rules = _read(given)
+        _check_new(survey, rules, minute)
+        try:
+            return collector.store.replace(entry.survey.digest, survey, rules)
+        except StoreError as problem:
+            raise RequestError(409, "answered", str(problem)) from None
+
+    found = await collector.writer.call(work)
+    if found is None:
+        raise unknown_survey(entry.survey.digest)
+    collector.forget(entry)
+    collector.forget_tokens()
+    await collector.decoding.forget()
+    _note("replaced", entry)
+    _note("created", found)
+    return _shown(collector, found)
+
+
+def _read(given: models.NewSurvey) -> tuple[Agreement, Rules]:
+    try:
+        survey = read_agreement(given.survey)
+        return survey, Rules.of(survey, given.rules)
+    except DeniableError as problem:
+        raise RequestError(422, "survey", str(problem)) from None
+
+
+def _check_new(survey: Agreement, rules: Rules, minute: int) -> None:
+    """What must hold of a survey only when it is made."""
+    _check_future(rules, minute)
+    try:
+        checked_name(survey.name)
+    except DeniableError as problem:
+        raise RequestError(422, "survey", str(problem)) from None
 
 
 def _check_future(rules: Rules, minute: int) -> None:

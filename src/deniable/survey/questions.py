@@ -7,7 +7,7 @@ answers, plus the place of the second.
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deniable.errors import AlphabetError, SurveyError
 from deniable.survey.alphabet import Alphabet, Symbol, canonical_symbol
@@ -172,6 +172,24 @@ class FormPart:
         """
         first, second = (question.answers.symbols or () for question in self.questions)
         return first[symbol // len(second)], second[symbol % len(second)]
+
+    def with_answers(self, answers: Mapping[str, Alphabet]) -> "FormPart":
+        """The same part over other answers, as many of each question as before.
+
+        Parameters
+        ----------
+        answers : mapping
+            By the names of questions; what is not there stays.
+
+        Examples
+        --------
+        >>> import deniable as dn
+        >>> part = dn.form(a=dn.warner(epsilon=1), b=dn.krr(3, epsilon=1), epsilon=2).parts[1]
+        >>> part.with_answers({"b": Alphabet.closed(["x", "y", "z"])}).survey.symbols
+        ('x', 'y', 'z')
+        """
+        own = tuple(replace(one, alphabet=answers.get(one.name, one.alphabet)) for one in self.questions)
+        return FormPart(own, replace(self.survey, alphabet=part_alphabet(own)))
 
     def to_json(self) -> dict[str, object]:
         """The fields that a form's file has for it; its answers follow from the questions."""

@@ -244,11 +244,22 @@ async function send(asked, pause = 1000) {
   }
   const found = kept.read();
   if (!found) return say(text("answer.lost"), "bad");
+  if (found.done === "sent") tellFrame(asked.rules.frames);
   if (found.done) return finished(asked, found.done, found.next);
   const state = await stateNow();
   if (state === "closed" || state === "gone") return finished(asked, state);
   say(text("answer.waiting"));
   setTimeout(() => send(asked, Math.min(2 * pause, LONGEST_PAUSE)), pause);
+}
+
+/**
+ * To the page around this one, where that is one of the sites that may frame it: that somebody is done here, now. Not
+ * when a page is loaded again: who has answered before is nobody's business there.
+ */
+function tellFrame(frames) {
+  if (parent === window) return;
+  const around = location.ancestorOrigins?.[0];
+  for (const origin of frames) if (!around || around === origin) parent.postMessage("done", origin);
 }
 
 /** Whether the survey is open or closed, gone, or whether the collector is away. */

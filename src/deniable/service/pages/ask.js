@@ -2,7 +2,11 @@
 
 import { Picture } from "./charts.js";
 import { $, ask, el, fill, sentence, short, table, tell } from "./common.js";
-import { QuestionEditor } from "./editor.js";
+import { formRequest } from "./form.asking.js";
+import { FormEditor } from "./form.editor.js";
+import { formRefusal, screens } from "./form.plan.js";
+import { Preview } from "./form.preview.js";
+import { numbersOf, showForm } from "./form.shown.js";
 import { dropKey, findKey, keepKey } from "./keys.js";
 import { kindOf } from "./kinds.js";
 import { open } from "./languages.js";
@@ -21,7 +25,8 @@ import {
 } from "./planning.js";
 import { picture as qr } from "./qr.js";
 import { limits } from "./reach.js";
-import { choose, fillForm, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
+import { choose, fillForm, nameOf, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
+import { text } from "./texts.js";
 import { deniability, guarantee, headline, strength, THEY } from "./words.js";
 
 const PAUSE = 500; // milliseconds after the last key before the planner is asked
@@ -46,12 +51,10 @@ function locked(text) {
   };
 }
 
-const editor = new QuestionEditor($("editor"));
-
-/** What the form says, as the planner is asked; or the sentence that says what is missing. */
-const question = () =>
-  request({
-    ...editor.value,
+/** What the page's form says, as the planner is asked; or the sentence that says what is missing. */
+const question = (asked) =>
+  (asked.kind === "form" ? formRequest : request)({
+    ...asked,
     goal: chosen("goal"),
     limits: [$("epsilon").min, $("epsilon").max],
     people: $("people").value,
@@ -62,7 +65,7 @@ const question = () =>
 
 /** What cannot be had, and what can: each a button that fills it in. */
 function refused(problem, now, offer) {
-  const { said, ways } = refusal(problem, now);
+  const { said, ways } = (now.questions ? formRefusal : refusal)(problem, now);
   const buttons = ways.map((one) =>
     el("button", { type: "button", class: "plain", onclick: () => offer(one) }, el("b", {}, one.bold), one.rest),
   );
@@ -100,8 +103,6 @@ function show(found, kind, n) {
   fill($("mechanism"), el("p", {}, mechanismWords(found, n)), rows.length ? table("Alternatives", heads, rows) : null);
   $("curve").hidden = !found.lines.length;
   $("headline").textContent = headline(n, THEY);
-  $("create").disabled = false;
-  $("experts").hidden = false;
 }
 
 /** A link to copy. */
@@ -163,6 +164,9 @@ function celebrate(survey, secret, origin) {
 
 /** The form and what became of it: the plan for what it says now, and the surveys that there are. */
 class Asking {
+  #editor = new FormEditor($("editor"));
+  #preview = new Preview($("preview"));
+  #replaces; // the digest of the survey that is edited
   #chart = new Picture($("chart"));
   #token;
   #origin;
@@ -202,18 +206,21 @@ class Asking {
   }
 
   #changed() {
-    const { kind, ...scale } = editor.value;
+    const asked = this.#editor.value;
+    const { kind, ...scale } = asked;
     const byError = chosen("goal") === "error";
     const mean = isAboutMean(kind);
     $("by-error").hidden = !byError || mean;
     $("by-mean").hidden = !byError || !mean;
     $("by-epsilon").hidden = byError;
     $("mean-hint").textContent = MEAN_HINTS[kind] ?? "";
+    $("error-hint").textContent = text(kind === "form" ? "forms.errorHint" : "forms.errorHintOne");
+    this.#preview.show(screens({ title: "", questions: [asked], ...asked, ...writtenRules() }));
     if (!this.#meanChosen) $("mean-error").value = firstMeanError({ kind, ...scale });
-    const now = question();
-    const text = JSON.stringify(now);
-    if (text === this.#asked) return;
-    this.#asked = text;
+    const now = question(asked);
+    const said = JSON.stringify(now);
+    if (said === this.#asked) return;
+    this.#asked = said;
     this.#plan = undefined;
     $("create").disabled = true;
     $("experts").hidden = true;
@@ -221,32 +228,37 @@ class Asking {
     clearTimeout(this.#timer);
     const missing = typeof now === "string";
     fill($("plan"), el("p", { class: "quiet" }, missing ? now : "Planning…"));
-    if (!missing) this.#timer = setTimeout(() => this.#think(now, text), PAUSE);
+    if (!missing) this.#timer = setTimeout(() => this.#think(now, said), PAUSE);
   }
 
   /** One question at a time; of those that were typed meanwhile only the last is asked. */
-  async #think(now, text) {
+  async #think(now, said) {
     if (this.#waiting) {
-      this.#waiting = { now, text };
+      this.#waiting = { now, said };
       return;
     }
     this.#waiting = {};
     let found;
     let problem;
     try {
-      found = await ask("/v1/plan", { method: "POST", token: this.#token, body: now });
+      const path = now.questions ? "/v1/plan/form" : "/v1/plan";
+      found = await ask(path, { method: "POST", token: this.#token, body: now });
     } catch (caught) {
       problem = caught;
     }
     const next = this.#waiting;
     this.#waiting = undefined;
-    if (next.now) return this.#think(next.now, next.text);
-    if (text !== this.#asked) return;
+    if (next.now) return this.#think(next.now, next.said);
+    if (said !== this.#asked) return;
     if (problem) return fill($("plan"), ...refused(problem, now, (way) => this.#offer(way)));
-    const kind = await kindOf(found.survey);
-    if (text !== this.#asked) return;
-    this.#plan = found;
-    show(found, kind, kind.numbers(found.survey));
+    const kind = found.form ? undefined : await kindOf(found.survey);
+    const n = kind ? kind.numbers(found.survey) : await numbersOf(found);
+    if (said !== this.#asked) return;
+    this.#plan = kind ? found : { ...found, survey: found.form, lines: [] };
+    if (kind) show(found, kind, n);
+    else showForm(found, n);
+    $("create").disabled = false;
+    $("experts").hidden = false;
     this.#draw();
   }
 
@@ -272,7 +284,7 @@ class Asking {
     const token = this.#token;
     try {
       await this.#list();
-      if (this.#digests.has(survey.digest)) {
+      if (this.#digests.has(survey.digest) && survey.digest !== this.#replaces) {
         $("create").disabled = false;
         return say("You have asked exactly this before: it is in the list below. Change the wording to ask it anew.");
       }
@@ -282,7 +294,9 @@ class Asking {
         window: $("window").value,
         ...writtenRules(),
       };
-      await ask("/v1/surveys", { method: "POST", token, body: { survey, rules } });
+      const path = this.#replaces ? `/v1/surveys/${this.#replaces}/replace` : "/v1/surveys";
+      await ask(path, { method: "POST", token, body: { survey, rules } });
+      this.#edit(undefined);
       const key = { kind: "owner", name: "private link" };
       const made = await ask(`/v1/surveys/${survey.digest}/tokens`, { method: "POST", token, body: key });
       celebrate(survey, made.token, this.#origin);
@@ -304,6 +318,7 @@ class Asking {
       again: () => this.#list(),
       gone: (text) => this.#list().then(() => tell($("known-status"), text, "good")),
       duplicate: (draft) => this.#duplicate(draft),
+      edit: (draft) => this.#duplicate(draft),
     };
     fill($("surveys"), surveyList(surveys, options));
   }
@@ -311,9 +326,19 @@ class Asking {
   #duplicate(draft) {
     $("made").hidden = true;
     fillForm(draft);
-    editor.fill(draft);
+    this.#editor.fill(draft);
+    this.#edit(draft.replaces);
     this.#changed();
-    say("The form is filled in. Change what you like, and create the survey.");
+    if (!draft.replaces) return say("The form is filled in. Change what you like, and create the survey.");
+    const told = text("forms.editing", { name: nameOf({ survey: { name: draft.question } }) });
+    const keep = el("button", { type: "button", class: "plain", onclick: () => location.reload() }, text("forms.keep"));
+    fill($("status"), el("p", { class: "note" }, told), el("div", { class: "actions" }, keep));
+  }
+
+  /** From here on the form is in the place of a survey that is there, or of none. */
+  #edit(digest) {
+    this.#replaces = digest;
+    $("create").textContent = text(digest ? "forms.save" : "forms.create");
   }
 }
 

@@ -6,6 +6,8 @@
 
 import { picture, rolled } from "./dice.js";
 import { field } from "./fields.js";
+import { load } from "./languages.js";
+import { sentences } from "./texts.js";
 import { deniability, numbers, unknowable, whatHappens } from "./words.js";
 
 const TABLES = ["sensitive", "sensitive-design", "blocks", "budgets", "table"];
@@ -27,15 +29,15 @@ const usual = {
   picture,
   /** What is drawn where nobody knows the truth any more. */
   afterwards: () => null,
-  denial: (n) => `${unknowable(n)} ${deniability(n)}`,
+  denial: (n) => sentences(unknowable(n), deniability(n)),
 };
 
 function modules({ parts, encoding, mechanism }) {
   if (parts) return [import("./form.answer.js")];
   const { kind } = mechanism;
-  if (encoding.kind === "neighbours") return [import("./near.js")];
-  if (TABLES.includes(kind)) return [import("./tables.js")];
-  return [import("./plain.js"), ...(kind === "bitflip" ? [import("./marks.js")] : [])];
+  if (encoding.kind === "neighbours") return [import("./near.js"), load("near")];
+  if (TABLES.includes(kind)) return [import("./tables.js"), load("tables")];
+  return [import("./plain.js"), ...(kind === "bitflip" ? [import("./marks.js"), load("marks")] : [])];
 }
 
 /** The kind of a survey, by what its file says. */

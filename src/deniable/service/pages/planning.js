@@ -37,6 +37,9 @@ const ALPHABETS = {
     return { number: [low.trim(), high.trim()], outside, ...(stepped ? { step: step.trim() } : { bins: count }) };
   },
 };
+/** How people answer a question of this kind, as the planner is told, or the sentence that says what is missing. */
+export const answersOf = (kind, fields) => ALPHABETS[kind](fields);
+
 /** Whether results are judged by the mean: of numbers, or of the places of answers in an order. */
 export const isAboutMean = (kind) => kind === "number" || kind === "ordered";
 

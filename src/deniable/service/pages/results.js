@@ -6,6 +6,7 @@
 import { noChanges, showChanges, showFigures } from "./changes.js";
 import { library, Picture } from "./charts.js";
 import { $, ask, digestHere, download, el, fill, sentence, short } from "./common.js";
+import { isForm } from "./form.asking.js";
 import { health } from "./health.js";
 import { candidatesHere, dropKey, dropOwnKey, findKey, isAdministrator, keepKey } from "./keys.js";
 import { kindOf } from "./kinds.js";
@@ -67,6 +68,7 @@ class Results {
   #token;
   #survey;
   #channel; // in numbers
+  #form; // what shows a form
   #rules;
   #closed = false;
   #gone = false;
@@ -83,11 +85,12 @@ class Results {
   }
 
   get #isOpen() {
-    return this.#survey.alphabet.kind === "open";
+    return this.#survey.alphabet?.kind === "open";
   }
 
   get #inOrder() {
-    return this.#survey.encoding.kind === "neighbours";
+    const { encoding, alphabet } = this.#survey;
+    return encoding?.kind === "neighbours" || alphabet?.symbols?.every((symbol) => typeof symbol === "number");
   }
 
   async start() {
@@ -107,22 +110,36 @@ class Results {
       return setTimeout(() => this.start(), EVERY);
     }
     this.#standing(found);
-    this.#channel = (await kindOf(this.#survey)).numbers(this.#survey);
+    if (!isForm(this.#survey)) this.#channel = (await kindOf(this.#survey)).numbers(this.#survey);
     fill($("question"), this.#survey.name || "A survey without a name");
     document.title = `Results: ${short(this.#survey.name || this.#digest.slice(0, 8))}`;
     if (this.#rules.results === "private" && !this.#token) return locked("These results are private.");
     guarded(offerDecoders)();
     library().catch(() => {}); // while the shares are decoded; whoever draws is told if there is none
-    if (this.#isOpen) {
+    if (isForm(this.#survey)) await this.#sections();
+    else if (this.#isOpen) {
       $("open").hidden = false;
       $("candidates").value = this.#candidates.join("\n");
       $("order").lastElementChild.textContent = "as in your list";
-    } else if (this.#inOrder || this.#survey.alphabet.symbols.every((symbol) => typeof symbol === "number")) {
+    } else if (this.#inOrder) {
       $("order").value = "own"; // 1 to 5 stars
     }
-    this.#offerDownloads();
+    if (!this.#form) this.#offerDownloads();
     this.#listen();
     this.#tick();
+  }
+
+  /** A form has a section a question. */
+  async #sections() {
+    const { FormResults } = await import("./form.results.js");
+    this.#form = new FormResults(this.#survey, {
+      digest: this.#digest,
+      post: (route, body, more) => this.#post(route, { ...this.#question(), ...body }, more),
+      range: () => this.#range(),
+      tally: () => this.#tally(),
+      guarded,
+      again: guarded(() => this.#refresh()),
+    });
   }
 
   #listen() {
@@ -159,6 +176,7 @@ class Results {
       gone: (text) => this.#deleted(text),
       // A new survey takes the administrator's key: a private link alone cannot make one.
       duplicate: isAdministrator() && handOver,
+      edit: isAdministrator() && handOver,
     });
   }
 
@@ -253,6 +271,7 @@ class Results {
         "The range ends before it begins: choose a later end, or an earlier beginning. What is shown is of the " +
           "range before.",
       );
+    if (this.#form) return this.#refreshForm(mine);
     let found;
     try {
       found = await this.#post("estimate", this.#question({ ...this.#range(), order: "own" }));
@@ -275,6 +294,15 @@ class Results {
     health(found, this.#channel, this.#digest);
     // Nothing waits for the pictures: their library may still be on its way.
     await Promise.all([this.#draw(), this.#over(mine), this.#compare(mine)]);
+  }
+
+  async #refreshForm(mine) {
+    only("all");
+    rangeNote("");
+    $("facts").hidden = !$("facts").childElementCount;
+    const { windows } = this.#told;
+    if (!(await this.#form.refresh(() => mine === this.#turn, { windows, rules: this.#rules }))) return this.#wait();
+    if (mine === this.#turn) say("");
   }
 
   async #draw() {
@@ -345,6 +373,11 @@ class Results {
     if (mine === this.#turn && asked === this.#compared) showFigures(before, after);
   }
 
+  #tally() {
+    const span = new URLSearchParams(Object.entries(this.#range()).filter(([, value]) => value));
+    return ask(`${this.#base}/tally?${span}`, { token: this.#token, raw: true });
+  }
+
   #offerDownloads() {
     const name = (ending) => fileName(this.#survey.name, this.#digest, ending);
     const decoded = (format) => {
@@ -352,10 +385,6 @@ class Results {
       return this.#post("estimate", body, { raw: true });
     };
     const picture = (kind) => async () => download(name(kind), await this.#pictures.shares.file(kind));
-    const tally = () => {
-      const span = new URLSearchParams(Object.entries(this.#range()).filter(([, value]) => value));
-      return ask(`${this.#base}/tally?${span}`, { token: this.#token, raw: true });
-    };
     const survey = () => new Blob([JSON.stringify(this.#survey, null, 2)], { type: "application/json" });
     const button = ([title, work]) => el("button", { type: "button", class: "plain", onclick: guarded(work) }, title);
     const offer = (id, files) =>
@@ -369,7 +398,7 @@ class Results {
     offer("more-downloads", {
       JSON: async () => download(name("json"), await decoded("json")),
       "the survey": () => download(name("survey.json"), survey()),
-      "the tally": async () => download(name("tally"), await tally()),
+      "the tally": async () => download(name("tally"), await this.#tally()),
     });
   }
 

@@ -1,0 +1,143 @@
+/**
+ * The results of a form: the facts of the whole, a section for each question, and files of all of them. What is asked of
+ * the collector and when is for results.js; the sections are asked for one after the other, from the top.
+ */
+
+import { $, download, el, fill, sentence } from "./common.js";
+import { factsOf, formsIn, joinedTables, sectionsOf } from "./form.rows.js";
+import { QuestionSection } from "./form.section.js";
+import { numbersOf } from "./form.shown.js";
+import { fileName } from "./naming.js";
+import { text } from "./texts.js";
+import { atMost, deniability, strength, THEY } from "./words.js";
+
+export class FormResults {
+  #options;
+  #form;
+  #sections;
+  #n; // the channel of the whole in numbers
+
+  /** `options` has the `digest`, `post`, `range` and `guarded` of the page, its `rules` and its `token`. */
+  constructor(form, options) {
+    this.#form = form;
+    this.#options = options;
+    const file = { title: form.name, digest: options.digest };
+    const post = (route, body, more) => options.post(route, { ...body, ...options.range() }, more);
+    this.#sections = sectionsOf(form).map(
+      (about, i) =>
+        new QuestionSection(about, {
+          number: i + 1,
+          file,
+          ask: post,
+          guarded: options.guarded,
+          changed: options.again,
+        }),
+    );
+    fill(
+      $("form-results"),
+      el(
+        "nav",
+        { "aria-label": text("forms.contents"), class: "contents" },
+        el("ol", {}, ...this.#sections.map(entry)),
+      ),
+      ...this.#sections.map(({ element }) => element),
+      // The answers to two questions together have their place here.
+      el("div", { id: "pairs" }),
+      this.#files(file),
+    );
+    // The range and its note are for all sections.
+    $("form-results").prepend($("from").closest(".inline"), $("range-note"));
+    for (const id of ["order", "top"]) $(id).parentElement.hidden = true;
+    for (const id of ["about-shares", "health-part", "raw-table"]) $(id).hidden = true;
+    $("raw").closest("p").hidden = true;
+  }
+
+  /** Ask for every question, and show each as it comes; false if there are too few answers, which the page says. */
+  async refresh(current, { windows, rules }) {
+    this.#n ??= await numbersOf({ form: this.#form });
+    for (const section of this.#sections) {
+      if (!section.ready) {
+        section.fail(text("forms.nameThem"));
+        continue;
+      }
+      let found;
+      try {
+        found = await this.#options.post("estimate", {
+          ...section.question,
+          ...this.#options.range(),
+          order: "own",
+        });
+      } catch (problem) {
+        if (!current()) return true;
+        if (problem.status === 409) return false;
+        if (problem.status !== 422) throw problem;
+        section.fail(sentence(problem.message));
+        continue;
+      }
+      if (!current()) return true;
+      this.#head(found, windows, rules);
+      await section.show(found, { windows: windows.length, window: rules.window, epsilon: Math.log(this.#n.odds) });
+      if (!current()) return true;
+    }
+    return true;
+  }
+
+  #head(found, windows, rules) {
+    const facts = factsOf(
+      formsIn(windows, { from: found.from, to: found.to }),
+      found,
+      rules.window,
+      this.#n,
+      strength(this.#n),
+      atMost,
+    );
+    fill($("facts"), ...facts.map(([number, said]) => el("div", {}, el("b", {}, number), said)));
+    $("facts").hidden = false;
+    $("form-results").hidden = false;
+    $("lead").textContent = `${text("forms.lead")} ${deniability(this.#n, THEY)}`;
+  }
+
+  #files(file) {
+    const { guarded, tally } = this.#options;
+    const name = (ending) => fileName(file.title, file.digest, ending);
+    const there = () => this.#sections.filter((section) => section.shares);
+    const csv = async () => {
+      const tables = await Promise.all(there().map(async (section) => (await section.table()).text()));
+      download(name("csv"), new Blob(["\ufeff", joinedTables(tables)], { type: "text/csv" }));
+    };
+    const json = () => {
+      const questions = Object.fromEntries(there().map((section) => [section.question.question, section.shares]));
+      save("json", { form: file.digest, questions });
+    };
+    const save = (ending, value) =>
+      download(name(ending), new Blob([JSON.stringify(value, null, 2)], { type: "application/json" }));
+    const files = {
+      CSV: csv,
+      JSON: json,
+      [text("forms.theForm")]: () => save("form.json", this.#form),
+      [text("forms.theTally")]: async () => download(name("tally"), await tally()),
+    };
+    const button = ([title, work]) => el("button", { type: "button", class: "plain", onclick: guarded(work) }, title);
+    return el(
+      "section",
+      { "aria-labelledby": "all-title" },
+      el("h2", { id: "all-title" }, text("forms.all")),
+      el("div", { class: "actions", id: "all-downloads" }, ...Object.entries(files).map(button)),
+    );
+  }
+}
+
+/** A link to a section: it moves the focus and leaves the address alone, which may hold candidates. */
+function entry({ element }) {
+  const heading = element.querySelector("h2");
+  const go = (event) => {
+    event.preventDefault();
+    heading.focus();
+    heading.scrollIntoView();
+  };
+  return el(
+    "li",
+    {},
+    el("a", { href: `#${heading.id}`, dir: "auto", onclick: go }, heading.textContent.replace(/^\S+ /, "")),
+  );
+}

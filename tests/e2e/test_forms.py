@@ -157,7 +157,7 @@ def test_a_survey_is_edited_until_somebody_answers(server: Server, fresh: Open) 
     page.locator("#plan .big").wait_for()
     client = dn.Client(second)
     every = {"do_you_smoke": "yes", "how_old_are_you": 41}
-    wire = client.report({name: every[name] for name in client.questions}).pack()
+    wire = client.report({name: every[name] for name in client.questions}).pack()  # type: ignore[attr-defined]
     sent = server.ask("POST", f"{path}/reports", bytes(16) + wire, kind="application/octet-stream")
     assert sent.json()["accepted"] == 1
     page.locator("#create").click()

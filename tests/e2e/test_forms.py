@@ -1,274 +1,326 @@
-"""Forms on the pages: built on Ask, by keyboard too, edited until somebody answers, and their results."""
+"""Forms as people meet them: a question a screen, back and forth, one roll for all, one send."""
 
-import csv
-import io
 import json
-from collections.abc import Iterator
-from pathlib import Path
+import re
+from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
 import deniable as dn
-from tests.collector import ADMIN, Server, serving
-from tests.e2e.conftest import PHONE, Open, Watch
-from tests.e2e.forms import FORM, PEOPLE, answered_store
-from tests.e2e.steps import address, ask_for, fits, until, violations
+from deniable.cli.words import at_most
+from tests.collector import Server
+from tests.e2e.conftest import DESK, PHONE, Open, Watch
+from tests.e2e.steps import answer_link, counters, fits, thanked, violations
+
+SEED = bytes(range(16))
+WORD = "Smultringer"
 
 
-def build(page: Page, server: Server, title: str) -> None:
-    """A form of a list, a number and an open question."""
-    page.goto(address(server, "/", token=ADMIN))
-    page.get_by_label("Your question").fill("Do you smoke?")
-    page.locator("#answers").fill("no\nyes")
-    page.get_by_role("button", name="Add another question").click()
-    page.locator("#q2-question").fill("How old are you?")
-    page.locator("input[name=q2-kind][value=number]").check()
-    page.locator("#q2-low").fill("18")
-    page.locator("#q2-high").fill("90")
-    page.locator("#form-title").fill(title)
-    page.locator("#people").fill("20000")
-
-
-def order(page: Page) -> list[str]:
-    return page.locator(".questions .toggle span").all_inner_texts()
-
-
-def created(page: Page) -> dn.Form:
-    """Create the survey, and read what the collector has under its link."""
-    page.locator("#plan .big").wait_for()
-    page.locator("#create").click()
-    page.locator("#made .qr").wait_for()
-    digest = page.locator("#made .link input").first.input_value().rpartition("/")[2]
-    told = page.evaluate("(digest) => fetch(`/v1/surveys/${digest}`).then((found) => found.json())", digest)
-    return dn.Form.from_json(json.dumps(told["survey"]))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_form_is_built_by_keyboard_previewed_and_created(server: Server, fresh: Open, scheme: str) -> None:
-    page = fresh(viewport=PHONE, color_scheme=scheme)
-    build(page, server, f"Health <i>{scheme}</i>")
-    add = page.get_by_role("button", name="Add another question")
-    add.focus()
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "q3-question"
-    page.keyboard.type("Why?")
-    page.locator("input[name=q3-kind][value=open]").check()
-    toggles = page.locator(".questions .toggle")
-    toggles.nth(2).focus()
-    page.keyboard.press("Alt+ArrowUp")
-    assert order(page) == ["Do you smoke?", "Why?", "How old are you?"]
-    assert "Why?" in page.evaluate("document.activeElement.textContent"), "whoever moves it keeps the focus"
-    page.get_by_text("Moved: now question 2 of 3.").wait_for()
-    page.get_by_role("button", name="Move question 2 down").press("Enter")
-    assert order(page)[2] == "Why?"
-    page.get_by_role("button", name="Remove question 3").press("Enter")
-    toggles.first.press("Enter")
-    page.get_by_label("People may leave this question out").first.check()
-    page.locator("#plan .big").wait_for()
-    assert page.locator("#sharpness li").count() == 2
-    assert "points" in page.locator("#sharpness li").first.inner_text()
-    assert "mean ±" in page.locator("#sharpness li").nth(1).inner_text()
-    assert "question" in page.locator("#spending").inner_text()
-    page.get_by_text("Preview, as on a phone").click()
-    shown = page.locator("#preview .title")
-    assert shown.inner_text() == f"Health <i>{scheme}</i>", "text stays text"
-    page.get_by_role("button", name="Next").press("Enter")
-    assert shown.inner_text() == "Do you smoke?"
-    assert page.locator("#preview input[type=radio]:disabled").count() == 2
-    page.get_by_text("Leave this out").wait_for()
-    page.get_by_role("button", name="Next").press("Enter")
-    page.get_by_role("button", name="Next").press("Enter")
-    assert shown.inner_text() == "Thank you"
-    assert page.evaluate("document.activeElement.textContent") == "Back"
-    assert violations(page) == []
-    fits(page)
-    form = created(page)
-    assert (form.name, [question.title for question in form.questions]) == (
-        f"Health <i>{scheme}</i>", ["Do you smoke?", "How old are you?"],
-    )  # fmt: skip
-    assert [question.skip for question in form.questions] == [True, False]
-    fits(page)
-
-
-@pytest.mark.slow
-def test_a_form_that_loses_its_second_question_is_a_survey_again(server: Server, fresh: Open) -> None:
-    page = fresh()
-    build(page, server, "Not for long")
-    page.get_by_role("button", name="Remove question 2").click()
-    assert page.locator("#form-title").is_hidden()
-    assert page.locator(".questions .head").is_hidden()
-    page.locator("#plan .big").wait_for()
-    page.locator("#create").click()
-    page.locator("#made .qr").wait_for()
-    assert page.locator("#made h2").inner_text() == "“Do you smoke?” is ready"
-
-
-@pytest.mark.slow
-def test_questions_are_dragged_and_a_form_without_a_title_says_so(server: Server, fresh: Open) -> None:
-    page = fresh()
-    build(page, server, "")
-    page.get_by_text("Say what the form is called.").wait_for()
-    assert page.locator("#create").is_disabled()
-    handles = page.locator(".questions .handle")
-    handles.nth(1).drag_to(page.locator(".questions > li").first)
-    until(page, "document.querySelector('.questions .toggle').innerText.includes('How old are you?')")
-    page.locator("#form-title").fill("Now it has one")
-    page.locator("#plan .big").wait_for()
-
-
-@pytest.mark.slow
-def test_too_few_people_for_a_form_is_no_dead_end(server: Server, fresh: Open) -> None:
-    page = fresh(viewport=PHONE)
-    build(page, server, "Few people")
-    page.locator("#people").fill("100")
-    page.locator("#ways button").first.wait_for()
-    assert "100 people are too few to know every share up to ± 5 points." in page.locator("#plan").inner_text()
-    page.locator("#ways button").first.click()
-    page.locator("#plan .big").wait_for()
-    assert page.locator("#epsilon").input_value() == "2"
-    fits(page)
-
-
-@pytest.mark.slow
-def test_a_survey_is_edited_until_somebody_answers(server: Server, fresh: Open) -> None:
-    page = fresh()
-    build(page, server, "Drat")
-    first = created(page)
-    mine = page.locator("#surveys li").filter(has_text="Drat")
-    mine.get_by_role("button", name="Edit").click()
-    page.get_by_text("You are editing “Drat”, which nobody has answered yet.").wait_for()
-    assert page.locator("#form-title").input_value() == "Drat"
-    page.locator("#form-title").fill("Draft")
-    page.locator("#introduction").evaluate("(field) => (field.closest('details').open = true)")
-    page.locator("#introduction").fill("Hello.")
-    page.locator("#plan .big").wait_for()
-    assert page.locator("#create").inner_text() == "Save the changes"
-    second = created(page)
-    assert second.name == "Draft"
-    assert page.locator("#create").text_content() == "Create the survey"
-    assert server.ask("GET", f"/v1/surveys/{first.digest}").status == 404
-    path = f"/v1/surveys/{second.digest}"
-    assert server.ask("GET", path).json()["rules"]["introduction"] == "Hello."
-    # Somebody answers while it is edited.
-    page.locator("#surveys li").filter(has_text="Draft").get_by_role("button", name="Edit").click()
-    page.locator("#form-title").fill("Too late")
-    page.locator("#plan .big").wait_for()
-    client = dn.Client(second)
-    every = {"do_you_smoke": "yes", "how_old_are_you": 41}
-    wire = client.report({name: every[name] for name in client.questions}).pack()  # type: ignore[attr-defined]
-    sent = server.ask("POST", f"{path}/reports", bytes(16) + wire, kind="application/octet-stream")
-    assert sent.json()["accepted"] == 1
-    page.locator("#create").click()
-    page.get_by_text("must have no answers to be edited").wait_for()
-    assert server.ask("GET", path).status == 200
-    page.reload()
-    mine = page.locator("#surveys li").filter(has_text="Draft")
-    mine.wait_for()
-    assert mine.get_by_role("button", name="Edit").count() == 0
-    mine.get_by_role("button", name="Copy as a new version").click()
-    page.get_by_text("The form is filled in.").wait_for()
-    assert page.locator("#form-title").input_value() == "Draft (2)"
-    assert order(page) == ["Do you smoke?", "How old are you?"]
-    assert page.locator("#introduction").input_value() == "Hello."
-
-
-@pytest.fixture(scope="module")
-def answered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A collector whose form was answered on three days."""
-    folder: Path = tmp_path_factory.mktemp("forms")
-    answered_store(folder / "store")
-    with serving(str(folder / "store"), folder) as made:
-        yield made
-
-
-def section(page: Page, name: str) -> Locator:
-    return page.locator(".asked", has=page.locator(f"#of-{name}"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_results_have_a_section_a_question(answered: Server, watch: Watch, fresh: Open, scheme: str) -> None:
-    watch.host = f"http://127.0.0.1:{answered.port}/"
-    page = fresh(viewport=PHONE, color_scheme=scheme)
-    page.goto(address(answered, f"/results/{FORM.digest}"))
-    page.get_by_text("These results are private.").wait_for()
-    page.goto(address(answered, f"/results/{FORM.digest}", token=ADMIN))
-    section(page, "likes").locator(".chart svg").first.wait_for()
-    assert page.locator("h1").inner_text() == "Habits <b>of</b> adults"
-    assert page.locator("#facts b").first.inner_text() == f"{3 * PEOPLE:,}"
-    assert [text.split(". ", 1)[1] for text in page.locator(".asked h2").all_inner_texts()] == [
-        question.title for question in FORM.questions
-    ]
-    smokes = section(page, "smokes")
-    assert "of those who were asked left this out" in smokes.inner_text()
-    assert "The mean is" in section(page, "age").inner_text()
-    assert "The mean place is" in section(page, "often").inner_text()
-    town = section(page, "town")
-    assert "Name the answers to look for" in town.inner_text()
-    town.get_by_label("Answers to look for").fill("Oslo\nBergen")
-    town.get_by_role("button", name="Look for these").click()
-    town.locator(".chart svg").first.wait_for()
-    smokes.get_by_text("Over time").click()
-    smokes.locator("details .chart svg").wait_for()
-    assert section(page, "sport").get_by_text("Over time").is_hidden(), (
-        "of a related pair there are no results over time"
+def form_of(name: str, **more: Any) -> dn.Form:
+    """A question of each kind, two that may be left out, one that is asked in Norway alone, and a pair."""
+    return dn.form(
+        smokes=dn.warner(epsilon=1, name="Have you smoked this week?"),
+        fruit=dn.krr(["apple", "pear", "cherry"], epsilon=1, name="Which fruit do you like best?"),
+        age=dn.number(18, 90, 1, bins=24, name="How old are you?"),
+        word=dn.orr(epsilon=1, cells=16, cohorts=8, name="What would you change first?", seed=SEED),
+        tea=dn.warner(epsilon=1, name="Do you drink tea?"),
+        cups=dn.number(0, 10, 1, step=1, name="How many cups a day?"),
+        **{
+            "epsilon": 4,
+            "name": name,
+            "skip": ["fruit", "word"],
+            "relate": [("tea", "cups")],
+            "public": {"land": ["Norway", "Sweden"]},
+            "when": {"word": ("land", "Norway")},
+            **more,
+        },
     )
-    page.locator("nav.contents a").nth(2).click()
-    assert page.evaluate("document.activeElement.id") == "of-age"
-    smokes.get_by_text("The numbers").click()
+
+
+def create(server: Server, form: dn.Form) -> None:
+    server.create(form)  # type: ignore[arg-type]
+
+
+def asks(page: Page, title: str) -> None:
+    """Wait for the screen of a question; it has the focus, so that it is read out, and nothing sticks out."""
+    page.locator("#legend > span", has_text=title).wait_for()
+
+
+def pick(page: Page, title: str, answer: str) -> None:
+    asks(page, title)
+    page.get_by_label(answer, exact=True).check()
+    page.locator("#next").click()
+
+
+def answer_all(page: Page) -> None:
+    pick(page, "land", "Norway")
+    pick(page, "Have you smoked", "yes")
+    asks(page, "Which fruit")
+    page.locator("#skip").click()
+    asks(page, "How old")
+    page.locator("#number").fill("41")
+    page.locator("#next").click()
+    asks(page, "What would you change")
+    page.locator("#text").fill(WORD)
+    page.locator("#next").click()
+    pick(page, "Do you drink tea", "yes")
+    asks(page, "How many cups")
+    page.locator("#number").fill("3")
+    page.locator("#next").click()
+    asks(page, "Your real answers")
+
+
+def roll(page: Page, dice: int) -> None:
+    """Roll, and look at one die after another; the button to send comes with the last."""
+    page.get_by_role("button", name="Roll the dice").click()
+    for number in range(1, dice + 1):
+        page.get_by_text(f"Die {number} of {dice}").wait_for()
+        page.locator("#fell", has_text="Only you can see this line").wait_for()
+        if number < dice:
+            assert page.locator("#send").is_hidden()
+            page.locator("#onward").click()
+    page.get_by_role("button", name="Send this").wait_for()
+
+
+def sent_by(page: Page, form: dn.Form) -> dn.Report:
+    page.locator("#wire summary").click()
+    wire = bytes.fromhex(re.sub(r"\s", "", page.locator("#wire .bytes").inner_text()))
+    with page.expect_request(re.compile("/reports")) as sent:
+        page.get_by_role("button", name="Send this").click()
+    assert sent.value.post_data_buffer == wire, "the page shows the very bytes that it sends"
+    return dn.Report.unpack(form, wire[16:])
+
+
+def test_a_form_on_a_phone(server: Server, fresh: Open, watch: Watch) -> None:
+    """Every kind of question, one left out, one that depends on a public answer, and a pair."""
+    form = form_of("Health and habits")
+    create(server, form)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, form))  # type: ignore[arg-type]
+    asks(page, "land")
+    before = len(watch.requests)
+    assert "It is not sent" in page.locator("#legend").inner_text()
+    answer_all(page)
+    fits(page)
+    review = page.locator(".said-before").inner_text()
+    for said in ("Norway", "yes", "no answer", "41", WORD, "3"):
+        assert said in review
+    assert not [one for one in watch.requests[before:] if "/v1/" in one.url], "nothing left the device"
+    kept = page.evaluate("JSON.stringify([...Object.entries(localStorage), history.state, location.href])")
+    assert WORD not in kept
+    assert "Norway" not in kept
+    roll(page, 5)
+    fits(page)
+    page.locator("#meaning summary").click()
+    assert f"at most {at_most(form.odds)} times" in page.locator("#explained").inner_text()
+    assert "Which questions you were asked can be seen" in page.locator("#explained").inner_text()
+    report = sent_by(page, form)
+    thanked(page)
+    assert report.cohort == 0b11111
+    told = page.locator("#sent").inner_text()
+    for title in ("Have you smoked", "Which fruit", "How old", "What would you change", "Do you drink tea"):
+        assert title in told
+    assert page.locator("#fell, .mine, .truth").count() == 0, "with what was sent, that is the answer"
+    assert counters(server, form) == {"accepted": 1}  # type: ignore[arg-type]
+    page.reload()
+    thanked(page)
+    assert page.locator("#rolled").is_hidden()
+    assert WORD not in page.evaluate("JSON.stringify(Object.entries(localStorage))")
+
+
+def test_back_and_forth_without_losing_anything(server: Server, fresh: Open) -> None:
+    form = form_of("Back and forth?")
+    create(server, form)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, form))  # type: ignore[arg-type]
+    answer_all(page)
+    assert page.locator("#progress").inner_text() == "All 7 questions answered"
+    page.get_by_role("button", name="Change: What would you change first?").click()
+    asks(page, "What would you change")
+    assert page.locator("#text").input_value() == WORD
+    page.locator("#back").click()
+    asks(page, "How old")
+    assert page.locator("#number").input_value() == "41"
+    page.go_back()  # the browser's own way back: where one was
+    asks(page, "What would you change")
+    assert page.locator("#text").input_value() == WORD
+    page.get_by_text("Question 5 of 7").wait_for()
+    # Whoever moves is not asked for the word any more; what was said stays, in case they move back.
+    for title in ("How old", "Which fruit", "Have you smoked", "land"):
+        page.locator("#back").click()
+        asks(page, title)
+    pick(page, "land", "Sweden")
+    asks(page, "Have you smoked")
+    assert page.get_by_label("yes", exact=True).is_checked()
+    for title in ("Which fruit", "How old", "Do you drink tea", "How many cups", "Your real answers"):
+        page.locator("#next").click()
+        asks(page, title)
+    assert WORD not in page.locator(".said-before").inner_text()
+    page.get_by_role("button", name="Change: Which fruit do you like best?").click()
+    asks(page, "Which fruit")
+    assert page.locator("#choices :checked").count() == 0, "it was left out"
+    pick(page, "Which fruit", "pear")
+    page.get_by_role("button", name="Change: land").or_(page.locator("#next")).first.wait_for()
+    while page.locator("#next").count():
+        page.locator("#next").click()
+        page.wait_for_timeout(50)
+    assert "pear" in page.locator(".said-before").inner_text()
+    roll(page, 4)
+    report = sent_by(page, form)
+    thanked(page)
+    assert report.cohort == sum(1 << place for place, part in enumerate(form.parts) if part.name != "word")
+
+
+def test_the_keyboard_and_the_focus(server: Server, fresh: Open) -> None:
+    form = form_of("By keys?", public=None, when=None)
+    create(server, form)
+    page = fresh(viewport=DESK, color_scheme="dark")
+    page.goto(answer_link(server, form))  # type: ignore[arg-type]
+    asks(page, "Have you smoked")
     assert violations(page) == []
-    fits(page)
+    page.keyboard.press("Enter")
+    assert page.locator("#progress").inner_text() == "Question 1 of 6"
+    page.get_by_label("no", exact=True).focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    asks(page, "Which fruit")
+    assert page.evaluate("document.activeElement.id") == "legend", "the next question is read out"
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    asks(page, "How old")
+    page.keyboard.press("Tab")
+    page.keyboard.type("200")
+    page.get_by_text("the end of the scale").wait_for()
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+    asks(page, "What would you change")
+    page.keyboard.press("Tab")
+    page.keyboard.type("less noise")
+    page.keyboard.press("Enter")
+    pick(page, "Do you drink tea", "no")
+    asks(page, "How many cups")
+    page.locator("#number").fill("0")
+    page.keyboard.press("Enter")
+    asks(page, "Your real answers")
+    assert violations(page) == []
+    page.locator("#roll").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("Die 1 of 5").wait_for()
+    page.locator("#onward").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("Die 2 of 5").wait_for()
+    assert page.evaluate("document.activeElement.id") == "rolled-question"
+    assert violations(page) == []
 
 
-@pytest.mark.slow
-def test_one_question_or_all_are_downloaded(answered: Server, watch: Watch, fresh: Open) -> None:
-    watch.host = f"http://127.0.0.1:{answered.port}/"
-    reader = answered.ask("POST", f"/v1/surveys/{FORM.digest}/tokens", json.dumps({"kind": "read"}).encode()).json()
-    page = fresh()
-    page.goto(address(answered, f"/results/{FORM.digest}", token=reader["token"]))
-    section(page, "likes").locator(".chart svg").first.wait_for()
-
-    def download(button: Locator) -> tuple[str, bytes]:
-        with page.expect_download() as found:
-            button.click()
-        return found.value.suggested_filename, Path(found.value.path()).read_bytes()
-
-    name, body = download(section(page, "likes").get_by_role("button", name="CSV"))
-    rows = list(csv.DictReader(io.StringIO(body.decode("utf-8-sig"))))
-    assert name == f"habits-b-of-b-adults-what-do-you-drink-{FORM.digest[:8]}.csv"
-    assert [row["symbol"] for row in rows] == ["'=tea", "coffee"]
-    everything = page.locator("#all-downloads")
-    name, body = download(everything.get_by_role("button", name="CSV"))
-    rows = list(csv.DictReader(io.StringIO(body.decode("utf-8-sig"))))
-    asked = list(dict.fromkeys(row["question"] for row in rows))
-    assert asked == [question.title for question in FORM.questions if question.name != "town"], "nobody named answers"
-    # The reader sees days that are over.
-    assert {row["n"] for row in rows} == {str(2 * PEOPLE)}
-    _, body = download(everything.get_by_role("button", name="JSON"))
-    told = json.loads(body)
-    assert (told["form"], next(iter(told["questions"]))) == (FORM.digest, "smokes")
-    _, body = download(everything.get_by_role("button", name="the tally"))
-    assert dn.Tally.from_bytes(body).n == 2 * PEOPLE
-    _, body = download(everything.get_by_role("button", name="the form"))
-    assert dn.Form.from_json(body) == FORM
-    assert page.locator("#manage").is_hidden()
-
-
-@pytest.mark.slow
-def test_a_form_that_few_have_answered_waits(server: Server, fresh: Open) -> None:
+def test_what_was_drawn_stays_drawn(server: Server, fresh: Open) -> None:
+    """Whoever does not like the question must not get another one: not by loading again, nor in another tab."""
+    names = {f"q{place}": dn.warner(epsilon=1, name=f"Is it number {place}?") for place in range(12)}
+    form = dn.form(names, epsilon=1, spend="sample", draw=2, name="Two of twelve?")
+    create(server, form)
     page = fresh(viewport=PHONE)
-    build(page, server, "Nobody yet")
-    form = created(page)
-    page.goto(address(server, f"/results/{form.digest}", token=ADMIN))
-    page.get_by_text("0 of 50 answers so far").wait_for()
-    fits(page)
+    page.goto(answer_link(server, form))  # type: ignore[arg-type]
+
+    def titles(tab: Page) -> list[str]:
+        asks(tab, "Is it number")
+        first = tab.locator("#legend > span").first.inner_text()
+        assert tab.locator("#progress").inner_text() == "Question 1 of 2"
+        tab.get_by_label("yes", exact=True).check()
+        tab.locator("#next").click()
+        tab.get_by_text("Question 2 of 2").wait_for()
+        return [first, tab.locator("#legend > span").first.inner_text()]
+
+    drawn = titles(page)
+    other = page.context.new_page()
+    other.goto(answer_link(server, form))  # type: ignore[arg-type]
+    assert titles(other) == drawn
+    for _ in range(3):
+        page.reload()
+        assert titles(page) == drawn
+    page.get_by_label("no", exact=True).check()
+    page.locator("#next").click()
+    other.get_by_label("no", exact=True).check()
+    other.locator("#next").click()
+    roll(page, 2)
+    page.locator("#meaning summary").click()
+    assert "Your browser drew which of the questions it asks" in page.locator("#explained").inner_text()
+    wire = page.locator("#wire .bytes").text_content()
+    # The other tab shows what this one has rolled: there is one roll.
+    other.get_by_role("button", name="Roll the dice").click()
+    other.get_by_role("button", name="Send this").wait_for()
+    assert other.locator("#wire .bytes").text_content() == wire
+    report = sent_by(page, form)
+    thanked(page)
+    places = [place for place, part in enumerate(form.parts) if part.survey.name in drawn]
+    assert report.cohort == sum(1 << place for place in places)
+    assert counters(server, form) == {"accepted": 1}  # type: ignore[arg-type]
+
+
+def test_what_was_rolled_waits_for_the_collector(server: Server, fresh: Open) -> None:
+    """Without a network a form is rolled and kept; loaded again it is still the same, and is sent as it was."""
+    form = form_of("Without a network?", public=None, when=None)
+    create(server, form)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, form))  # type: ignore[arg-type]
+    pick(page, "Have you smoked", "no")
+    pick(page, "Which fruit", "pear")
+    asks(page, "How old")
+    page.locator("#number").fill("30")
+    page.locator("#next").click()
+    asks(page, "What would you change")
+    page.locator("#skip").click()
+    pick(page, "Do you drink tea", "no")
+    asks(page, "How many cups")
+    page.locator("#number").fill("0")
+    page.locator("#next").click()
+    page.context.set_offline(True)
+    roll(page, 5)
+    wire = page.locator("#wire .bytes").text_content()
+    page.context.set_offline(False)
+    page.reload()
+    page.get_by_role("button", name="Send this").wait_for()
+    assert page.locator("#fell, .truth").count() == 0, "what it fell on is forgotten"
+    assert page.locator("#wire .bytes").text_content() == wire
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Send this").click()
+    page.get_by_text("What was rolled is kept on this device").wait_for()
+    page.context.set_offline(False)
+    thanked(page)
+    assert counters(server, form) == {"accepted": 1}  # type: ignore[arg-type]
+
+
+def test_a_form_with_windows_gives_the_same_answer_the_same_noise(server: Server, fresh: Open) -> None:
+    form = dn.form(
+        mood=dn.krr(["low", "fair", "good"], epsilon=1, name="How is it?"),
+        slept=dn.warner(epsilon=1, name="Slept well?"),
+        epsilon=2,
+        name="Each day?",
+        participation="window:day",
+    )
+    create(server, form)
+    page = fresh(viewport=PHONE)
+    page.goto(answer_link(server, form))  # type: ignore[arg-type]
+    pick(page, "How is it?", "good")
+    pick(page, "Slept well?", "yes")
+    roll(page, 2)
+    sent_by(page, form)
+    page.get_by_text("You have answered today").wait_for()
+    kept = page.evaluate("JSON.stringify(Object.entries(localStorage))")
+    state = json.loads(json.loads(kept)[0][1])["state"]
+    assert "outbox" in state
+    assert "good" not in kept
 
 
 @pytest.mark.slow
-def test_a_single_question_is_asked_as_before(server: Server, fresh: Open) -> None:
+def test_what_a_form_weighs(server: Server, fresh: Open) -> None:
+    form = form_of("How heavy is a form?")
+    create(server, form)
     page = fresh(viewport=PHONE)
-    ask_for(page, server, "Is one question enough?", ["yes", "no"])
-    assert page.locator(".questions .head").is_hidden()
-    assert page.locator("#form-title").is_hidden()
+    weights: dict[str, int] = {}
+    page.on("response", lambda response: weights.update({response.url: len(response.body())}))
+    page.goto(answer_link(server, form))  # type: ignore[arg-type]
+    asks(page, "land")
+    assert any("form.min.js" in url for url in weights)
+    assert 60_000 < sum(weights.values()) < 95_000, weights

@@ -50,3 +50,7 @@ export const percentage = (share, digits = 0) => fixed(share, digits, { style: "
 /** A time, as it is on this device's clock; with `timeZone: "UTC"` as it is there. */
 export const moment = (time, options = { dateStyle: "long", timeStyle: "short" }) =>
   new Intl.DateTimeFormat(now.locale, options).format(new Date(time));
+
+/** "a, b and c": each is what somebody has written. */
+export const series = (some, type = "conjunction") =>
+  new Intl.ListFormat(now.locale, { type }).format(some.map(isolated));

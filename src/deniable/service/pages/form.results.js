@@ -1,6 +1,6 @@
 /**
- * The results of a form: the facts of the whole, a section for each question, and files of all of them. What is asked of
- * the collector and when is for results.js; the sections are asked for one after the other, from the top.
+ * The results of a form: the facts of the whole, a section for each question, and files of all of them. When there is
+ * something to ask for is known to results.js; the sections are asked for one after the other, from the top.
  */
 
 import { $, download, el, fill, sentence } from "./common.js";

@@ -227,7 +227,11 @@ def bad_forms(known: dict[str, dn.Form]) -> list[object]:
     question(0, "colour", "red", "question must not have the field 'colour'")
     question(0, "alphabet", {"kind": "list"}, "alphabet kind must be")
     question(0, "alphabet", {"kind": "closed", "symbols": ["no", "no"]}, "symbols must be distinct")
-    change("conditions", "a form must have each question once", lambda fields: fields["public"].append(fields["questions"][0]))
+    change(
+        "conditions",
+        "a form must have each question once",
+        lambda fields: fields["public"].append(fields["questions"][0]),
+    )
     change("split", "2 to 256 questions", lambda fields: (fields["questions"].pop(), fields["parts"].pop()))
     change("split", "the order of a form must name each of its questions once", lambda fields: fields["parts"].pop())
     change("split", "the order of a form must name each", lambda fields: fields["parts"].append(fields["parts"][0]))

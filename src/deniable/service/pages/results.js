@@ -268,7 +268,7 @@ class Results {
       return;
     }
     if ($("to").value && $("from").value > $("to").value)
-      return rangeNote(text("results.range"), " ", text("results.rangeBefore"));
+      return rangeNote(text("results.range"), " ", text("forms.before"));
     if (this.#form) return this.#refreshForm(mine);
     let found;
     try {
@@ -278,7 +278,7 @@ class Results {
       if (problem.status !== 409) throw problem;
       // What is on the page stays where only the range was too narrow.
       if (this.#shares && ($("from").value || $("to").value))
-        return rangeNote(problemText(problem), " ", text("results.rangeBefore"));
+        return rangeNote(problemText(problem), " ", text("forms.before"));
       return this.#wait();
     }
     if (mine !== this.#turn) return;
@@ -305,7 +305,7 @@ class Results {
     if (mine !== this.#turn) return;
     if (!problem) return say("");
     if (this.#form.isShown && ($("from").value || $("to").value))
-      return rangeNote(`${sentence(problem.message)} ${text("forms.before")}`);
+      return rangeNote(problemText(problem), " ", text("forms.before"));
     this.#wait();
   }
 

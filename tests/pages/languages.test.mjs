@@ -137,18 +137,8 @@ function literals(source) {
     .map(([, plain, made]) => plain ?? made.replace(/\$\{[^{}]*\}/g, ""))
     .filter((said) => /\p{L}{2,} \p{L}{2,}/u.test(said));
 }
-// What is drawn with Vega has the words of its templates; planning and exploring speak English still, as the planner does.
-const ENGLISH = [
-  "planning.js",
-  "ranking.js",
-  "explore.js",
-  "quantities.js",
-  "naming.js",
-  "curves.js",
-  "charts.js",
-  "specification.js",
-  "qr.js",
-];
+// What is drawn with Vega has the words of its templates, and mechanisms have names.
+const ENGLISH = ["planning.js", "curves.js", "charts.js", "specification.js"];
 const CLASSES = new Set(
   readdirSync(PAGES)
     .filter((name) => name.endsWith(".css"))
@@ -163,6 +153,7 @@ const MACHINE = new Set([
   "header.top nav",
   "scale counts",
   "there is no text ",
+  "text must be at most 412 bytes for a QR code",
   "very strong",
   "hardly any",
 ]);

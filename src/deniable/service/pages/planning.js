@@ -93,8 +93,8 @@ export function sharpness({ errors }, n) {
 
 /** What a plan will show, and what it will not: two lists of sentences' ends. `n` is the channel in numbers. */
 export function visible({ errors, smallest_visible: smallest }, n) {
-  const known = isAtLeast(n, "strong") ? "unseen" : isAtLeast(n, "weak") ? "unsure" : "near";
-  const hidden = text(`ask.${known}${n.hidden ? "Sensitive" : ""}`);
+  const known = isAtLeast(n, "strong") ? "Answer" : isAtLeast(n, "weak") ? "Unsure" : "Near";
+  const hidden = text(`ask.hide${known}${n.hidden ? "Sensitive" : ""}`);
   if (errors.mean) {
     const off = { error: about(errors.mean.bound) };
     return {

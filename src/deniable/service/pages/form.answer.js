@@ -46,7 +46,7 @@ async function partOf(made, { questions, encoding, mechanism }, byName) {
 /** The same where a channel is computed from the survey's file, of which the texts are no part. */
 const numbered = (survey, made) => ({ ...survey, made });
 
-/** Whether what is drawn must be kept before anything is answered: whoever did not like it could load the page again. */
+/** Whether what is drawn is kept before anything is answered: whoever did not like it could load the page again. */
 export const keepsDraw = (form) => form.drawn < form.parts.length;
 
 export function numbers(form) {

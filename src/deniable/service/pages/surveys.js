@@ -3,7 +3,7 @@
  * delete. Ask has a list of all surveys, Results a part for its own.
  */
 
-import { $, ask, el, fill, sentence, short, tell } from "./common.js";
+import { $, ask, el, fill, problemText, sentence, short, tell } from "./common.js";
 import { answered, draftQuestions, isForm } from "./form.asking.js";
 import { moment, text } from "./texts.js";
 import { fromField, toField } from "./written.js";
@@ -73,7 +73,7 @@ function controls(told, { token, again, gone, duplicate, edit, links = [] }) {
       await again();
       tell($(noteOf(told)), done, "good");
     } catch (problem) {
-      tell($(noteOf(told)), sentence(problem.message), "bad");
+      tell($(noteOf(told)), problemText(problem), "bad");
     }
   };
   const close = () => send("POST", "/close", {}, text("desk.isClosed", name));
@@ -131,7 +131,7 @@ async function confirmDelete(told, { token, gone }) {
       reports ??
       (windows.some((one) => one.reports === null) ? undefined : windows.reduce((sum, one) => sum + one.reports, 0));
   } catch (problem) {
-    return tell($(noteOf(told)), sentence(problem.message), "bad");
+    return tell($(noteOf(told)), problemText(problem), "bad");
   }
   const keep = el("button", { type: "button", class: "plain", autofocus: true }, text("desk.keep"));
   const remove = el("button", { type: "button", class: "danger" }, counted("deleteWith", count));
@@ -160,7 +160,7 @@ async function confirmDelete(told, { token, gone }) {
       await gone(text("desk.isDeleted", { name: nameOf(told), count: reports }));
     } catch (problem) {
       remove.disabled = false;
-      fill(failed, el("p", { class: "note bad" }, sentence(problem.message)));
+      fill(failed, el("p", { class: "note bad" }, problemText(problem)));
     }
   });
   document.body.append(dialog);

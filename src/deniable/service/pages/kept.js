@@ -48,7 +48,7 @@ export function keeping(digest) {
       },
     },
     /**
-     * What a device draws is kept from here on: whoever does not like the questions that were drawn must not get others,
+     * What a device draws is kept from here on: whoever does not like the questions that were drawn must not get other
      * by loading the page again or in another tab. It is drawn before anything is answered and says nothing of it.
      */
     keepDraw: () => (drawing = true),

@@ -322,6 +322,7 @@ def test_what_a_form_weighs(server: Server, fresh: Open) -> None:
     page.on("response", lambda response: answers.append(response))
     page.goto(answer_link(server, form))  # type: ignore[arg-type]
     asks(page, "land")
-    weights = {response.url: len(response.body()) for response in answers}
+    # Texts have a bar of their own (test_safety.py).
+    weights = {one.url: len(one.body()) for one in answers if not re.search(r"/pages/\w\w\.\w+\.json", one.url)}
     assert any("form.min.js" in url for url in weights)
-    assert 60_000 < sum(weights.values()) < 106_000, weights
+    assert 60_000 < sum(weights.values()) < 98_000, weights

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import deniable as dn
@@ -13,6 +14,7 @@ from tests.surveys import BUDGETS
 
 SEED = bytes(range(16))
 Answers = dict[str, Any]
+Fields = dict[str, Any]
 MATRIX = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]
 
 
@@ -180,7 +182,7 @@ def bad_forms(known: dict[str, dn.Form]) -> list[object]:
     text("survey numbers must be integers", whole.replace('"drawn":2', '"drawn":2.0'))
     text("digest must be ", whole.replace('"name":""', '"name":"b"'))
     for field in ("name", "spend", "epsilon", "drawn", "questions", "parts", "format"):
-        change("split", f"form must have the field '{field}'", lambda fields, field=field: fields.pop(field))
+        change("split", f"form must have the field '{field}'", partial(_without, field))
     top("colour", "red", "form must not have the field 'colour'")
     top("format", "deniable-form/2", "format must be 'deniable-form/1'")
     top("format", "deniable-survey/1", "format must be 'deniable-form/1'")
@@ -251,6 +253,10 @@ def bad_forms(known: dict[str, dn.Form]) -> list[object]:
     many["parts"] = [{**many["parts"][0], "questions": [f"q{place}"]} for place in range(257)]
     text("a form must have 2 to 256 questions", json.dumps(many, separators=(",", ":")))
     return found
+
+
+def _without(field: str, fields: Fields) -> object:
+    return fields.pop(field)
 
 
 def bad_form_reports(known: dict[str, dn.Form]) -> list[object]:

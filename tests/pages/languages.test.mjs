@@ -153,6 +153,7 @@ const MACHINE = new Set([
   "header.top nav",
   "scale counts",
   "there is no text ",
+  "mean place",
   "text must be at most 412 bytes for a QR code",
   "very strong",
   "hardly any",

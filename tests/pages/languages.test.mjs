@@ -154,6 +154,8 @@ const MACHINE = new Set([
   "scale counts",
   "there is no text ",
   "mean place",
+  "lower quartile",
+  "upper quartile",
   "text must be at most 412 bytes for a QR code",
   "very strong",
   "hardly any",

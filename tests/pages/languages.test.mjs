@@ -138,7 +138,7 @@ function literals(source) {
     .filter((said) => /\p{L}{2,} \p{L}{2,}/u.test(said));
 }
 // What is drawn with Vega has the words of its templates, and mechanisms have names.
-const ENGLISH = ["planning.js", "curves.js", "charts.js", "specification.js"];
+const ENGLISH = ["planning.js", "quantities.js", "ranking.js", "curves.js", "charts.js", "specification.js"];
 const CLASSES = new Set(
   readdirSync(PAGES)
     .filter((name) => name.endsWith(".css"))

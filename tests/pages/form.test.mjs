@@ -34,7 +34,8 @@ test("an answer is given to all that is asked, and to nothing else", () => {
   assert.deepEqual(complete(form, all, given), given);
   assert.equal(complete(form, all, { ...given, bits: undefined }), undefined);
   assert.deepEqual(complete(form, all, { ...given, land: "SE" }), { land: "SE", smokes: "no" });
-  for (const told of [given, { ...given, land: "SE" }]) new Client(form).report(complete(form, all, told)); // the client agrees
+  // The client agrees.
+  for (const told of [given, { ...given, land: "SE" }]) new Client(form).report(complete(form, all, told));
 });
 
 const channelsOf = (title) =>

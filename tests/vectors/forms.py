@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import deniable as dn
@@ -13,6 +14,7 @@ from tests.surveys import BUDGETS
 
 SEED = bytes(range(16))
 Answers = dict[str, Any]
+Fields = dict[str, Any]
 MATRIX = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]
 
 
@@ -32,11 +34,14 @@ def forms() -> dict[str, dn.Form]:
         "sample 1 of 3": dn.form(smokes=smokes, text=text, sets=sets, epsilon=1, spend="sample"),
         "sample 2 of 3": dn.form(smokes=smokes, text=text, years=years, epsilon=2, spend="sample", draw=2),
         "sample 3 of 40": dn.form(many, epsilon=3, spend="sample", draw=3),
-        "skipped": dn.form(fruit=fruit, other=other, years=years, text=text, epsilon=3, skip=["fruit", "years", "text"]),
+        "skipped": dn.form(
+            fruit=fruit, other=other, years=years, text=text, epsilon=3, skip=["fruit", "years", "text"]
+        ),
         "catch-all, skipped": dn.form(other=other, smokes=smokes, epsilon=2, skip=["other"]),
         "pair": dn.form(a=smokes, b=years, c=fruit, epsilon=2, relate=[("a", "c")]),
         "pairs, skipped, sampled": dn.form(
-            a=smokes, b=years, c=fruit, d=other, epsilon=2, relate=[("d", "a"), ("b", "c")], skip=["b", "d"], spend="sample"
+            a=smokes, b=years, c=fruit, d=other, epsilon=2, relate=[("d", "a"), ("b", "c")], skip=["b", "d"],
+            spend="sample",
         ),
         "conditions": dn.form(
             smokes=smokes, fruit=fruit, bits=bits, epsilon=2, public=public, skip=["bits"],
@@ -177,7 +182,7 @@ def bad_forms(known: dict[str, dn.Form]) -> list[object]:
     text("survey numbers must be integers", whole.replace('"drawn":2', '"drawn":2.0'))
     text("digest must be ", whole.replace('"name":""', '"name":"b"'))
     for field in ("name", "spend", "epsilon", "drawn", "questions", "parts", "format"):
-        change("split", f"form must have the field '{field}'", lambda fields, field=field: fields.pop(field))
+        change("split", f"form must have the field '{field}'", partial(_without, field))
     top("colour", "red", "form must not have the field 'colour'")
     top("format", "deniable-form/2", "format must be 'deniable-form/1'")
     top("format", "deniable-survey/1", "format must be 'deniable-form/1'")
@@ -227,7 +232,8 @@ def bad_forms(known: dict[str, dn.Form]) -> list[object]:
     question(0, "colour", "red", "question must not have the field 'colour'")
     question(0, "alphabet", {"kind": "list"}, "alphabet kind must be")
     question(0, "alphabet", {"kind": "closed", "symbols": ["no", "no"]}, "symbols must be distinct")
-    change("conditions", "a form must have each question once", lambda fields: fields["public"].append(fields["questions"][0]))
+    twice = "a form must have each question once"
+    change("conditions", twice, lambda fields: fields["public"].append(fields["questions"][0]))
     change("split", "2 to 256 questions", lambda fields: (fields["questions"].pop(), fields["parts"].pop()))
     change("split", "the order of a form must name each of its questions once", lambda fields: fields["parts"].pop())
     change("split", "the order of a form must name each", lambda fields: fields["parts"].append(fields["parts"][0]))
@@ -247,6 +253,10 @@ def bad_forms(known: dict[str, dn.Form]) -> list[object]:
     many["parts"] = [{**many["parts"][0], "questions": [f"q{place}"]} for place in range(257)]
     text("a form must have 2 to 256 questions", json.dumps(many, separators=(",", ":")))
     return found
+
+
+def _without(field: str, fields: Fields) -> object:
+    return fields.pop(field)
 
 
 def bad_form_reports(known: dict[str, dn.Form]) -> list[object]:

@@ -29,7 +29,7 @@ export function answering({ digest, drawn, parts, questions, open }) {
     });
   };
 
-  /** Whether a condition holds, given the places of public answers; or the name of the question that must be answered. */
+  /** Whether a condition holds, given the places of public answers; or the name of the one that must be answered. */
   const holds = ({ when: condition }, told) => {
     if (!condition) return true;
     const { on, places } = condition;

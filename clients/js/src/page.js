@@ -1,4 +1,4 @@
-/** What a page has as one minified file: the client, and what `form.js`, which is fetched for forms alone, shares with it. */
+/** What a page has as one minified file: the client, and what `form.js`, fetched for forms alone, shares with it. */
 
 export { RULE } from "./alphabet.js";
 export { responsesOf } from "./client.js";

@@ -59,7 +59,7 @@ export function smallForm(surveys, { drawn = Object.keys(surveys).length, skip =
   };
 }
 
-/** Play words of `width` bits to `work`, as many as it asks for: what came of it, and how many of all tuples that is. */
+/** Play words of `width` bits to `work`, as many as it asks for: what came of it, and of how many of all tuples. */
 function walk(width, work) {
   const dry = Symbol("dry");
   const law = new Map();

@@ -10,15 +10,16 @@ import { open } from "./languages.js";
 import { oncePerFrame } from "./once.js";
 import { bothNumbers } from "./planning.js";
 import { compared, crowdAt, inWords, settingsOf, tableRows } from "./ranking.js";
+import { digits, sentences, text } from "./texts.js";
 import { strength } from "./words.js";
 
 const FIELDS = ["size", "people", "epsilon", "population", "power", "cells"];
 const TRIALS = {
-  "Yes or no: Warner, 1965": { size: 1, people: 3, epsilon: 0, population: "uniform", cells: 0 },
-  "Few answers: k-RR wins": { size: 2, people: 4, epsilon: 0.3, population: "geometric", cells: 0 },
-  "Many answers, little epsilon: bits win": { size: 8, people: 6, epsilon: -0.3, population: "geometric", cells: 0 },
-  "Many answers, much epsilon: k-RR again": { size: 8, people: 6, epsilon: 0.8, population: "geometric", cells: 0 },
-  "Too few cells for a large epsilon": { size: 8, people: 6, epsilon: 0.7, population: "geometric", cells: 4 },
+  warner: { size: 1, people: 3, epsilon: 0, population: "uniform", cells: 0 },
+  few: { size: 2, people: 4, epsilon: 0.3, population: "geometric", cells: 0 },
+  bits: { size: 8, people: 6, epsilon: -0.3, population: "geometric", cells: 0 },
+  again: { size: 8, people: 6, epsilon: 0.8, population: "geometric", cells: 0 },
+  cells: { size: 8, people: 6, epsilon: 0.7, population: "geometric", cells: 4 },
 };
 
 /**
@@ -28,10 +29,10 @@ const TRIALS = {
 function update(chart, { curves, measured, crowd }) {
   const settings = settingsOf(Object.fromEntries(FIELDS.map((id) => [id, $(id).value])));
   const { S, n, epsilon, name, power } = settings;
-  $("size-now").textContent = S;
+  $("size-now").textContent = whole(S);
   $("people-now").textContent = whole(n);
-  $("epsilon-now").textContent = epsilon;
-  $("power-now").textContent = power;
+  $("epsilon-now").textContent = digits(epsilon, 2);
+  $("power-now").textContent = digits(power, 2);
   $("power-field").hidden = name !== "zipf";
   const found = compared(settings, curves, measured);
   const { numbers, rests } = bothNumbers(epsilon, crowdAt(crowd, settings));
@@ -41,16 +42,16 @@ function update(chart, { curves, measured, crowd }) {
     el(
       "div",
       { class: "facts", id: "both" },
-      ...numbers.map(([number, text]) => el("div", {}, el("b", {}, number), text)),
+      ...numbers.map(([number, said]) => el("div", {}, el("b", {}, number), said)),
     ),
-    el("p", { class: "quiet small" }, `${rests} It holds for every mechanism of this epsilon that has no cohorts.`),
-    ...inWords(settings, found).map((text) => el("p", {}, text)),
+    el("p", { class: "quiet small" }, sentences(rests, text("explore.everyMechanism"))),
+    ...inWords(settings, found).map((said) => el("p", {}, said)),
   );
-  const heads = ["mechanism", "error in all", "people needed"];
-  fill($("ranking"), table("Mechanisms at this epsilon", heads, tableRows(found, n)));
+  const heads = [text("forms.mechanism"), text("explore.errorInAll"), text("explore.needed")];
+  fill($("ranking"), table(text("explore.ranking"), heads, tableRows(found, n)));
   chart.draw({
     chart: "curves",
-    description: `Expected error of ${MECHANISMS.length} mechanisms and the default decoder by epsilon`,
+    description: text("explore.described", { count: MECHANISMS.length }),
     data: { rows: found.rows, more: [{ epsilon }] },
   });
 }
@@ -66,7 +67,7 @@ async function start() {
   };
   $("form").addEventListener("input", oncePerFrame(show)); // however fast a slider moves
   const buttons = Object.entries(TRIALS).map(([title, values]) =>
-    el("button", { type: "button", class: "plain", onclick: () => put(values) }, title),
+    el("button", { type: "button", class: "plain", onclick: () => put(values) }, text(`explore.try_${title}`)),
   );
   fill($("try"), ...buttons);
   show();
@@ -74,6 +75,4 @@ async function start() {
 
 $("form").addEventListener("submit", (event) => event.preventDefault());
 await open();
-start().catch(() =>
-  fill($("here"), el("p", { class: "note bad" }, "The collector does not answer. Load this page again.")),
-);
+start().catch(() => fill($("here"), el("p", { class: "note bad" }, text("explore.away"))));

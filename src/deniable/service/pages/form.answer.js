@@ -17,11 +17,17 @@ import { atMost } from "./words.js";
 
 /** The form that the client answers, checked, and of each part its kind and its channel. */
 export async function prepare(fields) {
-  const [form] = await Promise.all([readForm(fields), load("form")]);
+  const [form] = await Promise.all([readForm(fields), load("form"), styled()]);
   const byName = new Map([...fields.questions, ...(fields.public ?? [])].map((question) => [question.name, question]));
   const shown = await Promise.all(fields.parts.map((part, place) => partOf(form.parts[place], part, byName)));
   return Object.assign(form, { byName, shown });
 }
+
+/** The style of forms, which no other survey needs. */
+const styled = () =>
+  new Promise((done) => {
+    document.head.append(el("link", { rel: "stylesheet", href: "/pages/form.css", onload: done, onerror: done }));
+  });
 
 /** A part as its kind takes it: a survey over the answers that it has, or over the pairs of two lists. */
 async function partOf(made, { questions, encoding, mechanism }, byName) {
@@ -40,7 +46,7 @@ async function partOf(made, { questions, encoding, mechanism }, byName) {
 /** The same where a channel is computed from the survey's file, of which the texts are no part. */
 const numbered = (survey, made) => ({ ...survey, made });
 
-/** Whether what is drawn must be kept before anything is answered: whoever did not like it could load the page again. */
+/** Whether what is drawn is kept before anything is answered: whoever did not like it could load the page again. */
 export const keepsDraw = (form) => form.drawn < form.parts.length;
 
 export function numbers(form) {
@@ -68,6 +74,9 @@ export const clear = ({ agreed }) =>
   ].filter(Boolean);
 
 export const whatHappens = (_n, _who, { client }) => text("form.happens", { count: client.questions.length });
+
+/** What whoever asks, or whoever answers, has written: in its own direction, and in its place in the page's. */
+const written = (said) => el("span", { dir: "auto" }, said);
 
 /** Where one question is answered. */
 function fieldOf(asked, name) {
@@ -133,7 +142,7 @@ export function field(asked) {
     const question = [...agreed.questions, ...agreed.public].find((one) => one.name === name);
     fill(
       $("legend"),
-      el("span", { dir: "auto" }, review ? text("form.review") : titleOf(name)),
+      written(review ? text("form.review") : titleOf(name)),
       el("span", { class: "hint" }, text(question?.public ? "form.public" : review ? "form.stays" : "answer.hint")),
     );
     const count = { number: Math.min(at + 1, all.length), of: all.length };
@@ -161,8 +170,8 @@ export function field(asked) {
   const said = (all) => {
     const told = given();
     const row = (name, place) => [
-      el("dt", { dir: "auto" }, titleOf(name)),
-      el("dd", {}, el("span", { dir: "auto" }, spoken(told[name])), " ", again(name, place)),
+      el("dt", {}, written(titleOf(name))),
+      el("dd", {}, written(spoken(told[name])), " ", again(name, place)),
     ];
     return el("dl", { class: "said-before" }, ...all.flatMap(row));
   };
@@ -259,7 +268,7 @@ export function show(asked, sent, truths) {
     fill(
       $("die"),
       el("p", { class: "quiet small" }, text("form.shown", { number: at + 1, of: found.length })),
-      el("h3", { dir: "auto", tabindex: "-1", id: "rolled-question" }, title),
+      el("h3", { tabindex: "-1", id: "rolled-question" }, written(title)),
       drawn,
     );
     return { drawn, fell };
@@ -309,7 +318,7 @@ export function end({ agreed, n, record, ...asked }) {
   const told = ({ place, cohort, cells }) => {
     const { kind, n: own, survey, made, title } = agreed.shown[place];
     const client = { status: () => ({ cohort }), survey: made };
-    return [el("h3", { dir: "auto" }, title), kind.inWords(cells, { ...asked, survey, n: own, client })];
+    return [el("h3", {}, written(title)), kind.inWords(cells, { ...asked, survey, n: own, client })];
   };
   fill($("sent"), ...found.flatMap(told));
 }

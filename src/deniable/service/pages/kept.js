@@ -54,8 +54,8 @@ export function keeping(digest) {
       },
     },
     /**
-     * What a device draws is kept from here on: whoever does not like the questions that were drawn must not get others,
-     * by loading the page again or in another tab. It is drawn before anything is answered and says nothing of it.
+     * What a device draws is kept from here on: whoever does not like the questions that were drawn must not get
+     * others by loading the page again, or in another tab. It is drawn before any answer, and says nothing of one.
      */
     keepDraw: () => (drawing = true),
     /** That the survey is answered once in each "hour", "day" or "week", or in one of `turns` of them; or just once. */

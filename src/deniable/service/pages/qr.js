@@ -3,6 +3,8 @@
  * fetched.
  */
 
+import { text } from "./texts.js";
+
 // By version, from 1: codewords of error correction a block, and blocks.
 const CORRECTION = [10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24];
 const BLOCKS = [1, 1, 1, 2, 2, 4, 4, 4, 5, 5, 5, 8, 9, 9, 10];
@@ -191,15 +193,15 @@ function penalty(modules) {
 }
 
 /** A picture of a text's code, with the quiet zone that readers need. */
-export function picture(text) {
-  const { modules } = encode(text);
+export function picture(link) {
+  const { modules } = encode(link);
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const size = modules.length + 8;
   for (const [name, value] of Object.entries({
     viewBox: `0 0 ${size} ${size}`,
     class: "qr",
     role: "img",
-    "aria-label": "QR code of the link for respondents",
+    "aria-label": text("ask.code"),
     "shape-rendering": "crispEdges",
   }))
     svg.setAttribute(name, value);

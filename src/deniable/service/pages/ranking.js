@@ -2,6 +2,7 @@
 
 import { points, whole } from "./common.js";
 import { DECODED, decoded, errorCurve, MECHANISMS, population } from "./curves.js";
+import { digits, text } from "./texts.js";
 import { atMost, chance } from "./words.js";
 
 const STEPS = 48; // points of a curve
@@ -46,16 +47,18 @@ export function crowdAt({ delta, people, epsilons, central }, { n, epsilon }) {
 export function inWords({ S, n, epsilon }, { best, after }) {
   const odds = Math.exp(epsilon);
   const inAll = (loss) => points(loss, loss < 0.1 ? 1 : 0);
+  const random = { epsilon, odds: atMost(odds), chance: chance(odds / (odds + S - 1)) };
+  const errors = {
+    count: n,
+    answers: S,
+    mechanism: best.mechanism,
+    each: points(best.error / S, 2),
+    all: inAll(best.error),
+  };
   return [
-    `At epsilon ${epsilon} a report is at most ${atMost(odds)} times likelier under one answer than under another. ` +
-      `k-RR sends the real answer with probability ${chance(odds / (odds + S - 1))}.`,
-    `With ${whole(n)} people and ${S} answers, ${best.mechanism} is the best of these: shares are off by ` +
-      `${points(best.error / S, 2)} points on average, ${inAll(best.error)} points in ` +
-      `all${best.error > 1 ? ", which is no better than a guess" : ""}.`,
-    after < 0.98 * best.error
-      ? "What deniable shows is better than that: its default decoder knows that shares are no less than zero and " +
-        `learns how they are spread, which leaves ${inAll(after)} points in all.`
-      : "The default decoder of deniable can do no better here: there is little noise to take away.",
+    text("explore.odds", random),
+    text(best.error > 1 ? "explore.guess" : "explore.best", errors),
+    after < 0.98 * best.error ? text("explore.decoded", { all: inAll(after) }) : text("explore.undecoded"),
   ];
 }
 
@@ -63,6 +66,6 @@ export function inWords({ S, n, epsilon }, { best, after }) {
 export const tableRows = ({ ranked, best }, n) =>
   ranked.map(({ mechanism, error: loss }) => [
     mechanism,
-    loss.toPrecision(3),
+    digits(loss, 3),
     mechanism === DECODED ? "" : whole(Math.max(1, (n * loss ** 2) / best.error ** 2)),
   ]);

@@ -69,16 +69,12 @@ def collapsed(
         table = read_table(data, wanted)
     before = table.num_rows if counts is None else int(pc.sum(table[counts]).as_py() or 0)
     kept = _without_missing(table)
+    if counts is None and weights is None and not apart:
+        return _counted(kept, keys, before, missing)
     people = np.ones(kept.num_rows) if counts is None else _numbers(kept, counts, "counts")
     if (people != np.floor(people)).any() or (people < 0).any():
         raise DataError(f"column {counts!r} must hold whole numbers of people from 0 on, got others")
-    dropped = before - int(people.sum())
-    if dropped and missing == "raise":
-        raise DataError(
-            f"rows must have no missing values, got {dropped:,} with one; pass missing='drop' to leave them out"
-        )
-    if not len(people) or not people.sum():
-        raise DataError(f"data must have rows without missing values, got none of {before:,}")
+    dropped = _dropped(before, int(people.sum()), missing)
     each = np.ones(kept.num_rows) if weights is None else _numbers(kept, weights, "weights")
     if not np.isfinite(each).all() or (each <= 0).any():
         bad = int((~(each > 0)).sum())
@@ -95,6 +91,25 @@ def collapsed(
         )
     n, w, s = (sums[name].to_numpy() for name in ("__n", "__w", "__s"))
     return CollapsedRows(sums.select(list(keys)), n, w, s, dropped, int(people.sum()))
+
+
+def _counted(kept: Any, keys: Sequence[str], before: int, missing: str) -> CollapsedRows:
+    """Of rows that stand for one person each: nothing is added up, which takes as long as counting does."""
+    dropped = _dropped(before, kept.num_rows, missing)
+    found = kept.group_by(list(keys)).aggregate([([], "count_all")])
+    n = np.asarray(found["count_all"].to_numpy(), float)
+    return CollapsedRows(found.select(list(keys)), n, n, n, dropped, kept.num_rows)
+
+
+def _dropped(before: int, people: int, missing: str) -> int:
+    """How many people had a missing value, where that is allowed."""
+    if before - people and missing == "raise":
+        raise DataError(
+            f"rows must have no missing values, got {before - people:,} with one; pass missing='drop' to leave them out"
+        )
+    if not people:
+        raise DataError(f"data must have rows without missing values, got none of {before:,}")
+    return before - people
 
 
 def read_table(data: Any, wanted: Sequence[str]) -> Any:
@@ -156,10 +171,11 @@ def _without_missing(table: Any) -> Any:
             column = column.cast(column.type.value_type)
         if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
             column = column.cast(pa.string() if pa.types.is_string_view(column.type) else pa.binary())
-        if pa.types.is_floating(column.type):
+        if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
             column = pc.if_else(pc.is_nan(column), None, column)
         columns[name] = column
-    return pa.table(columns).drop_null()
+    found = pa.table(columns)
+    return found.drop_null() if any(column.null_count for column in found.columns) else found
 
 
 def _numbers(table: Any, name: str, what: str) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns import check_digest, refuse_rows, said_codes
+from deniable.columns import check_digest, said_codes
 from deniable.errors import DataError, WireError
 from deniable.reports import Report
 from deniable.survey import Survey
@@ -67,6 +67,8 @@ def collapsed(
         wanted = [*wanted, "__people"] if "__people" not in wanted else wanted
     else:
         table = read_table(data, wanted)
+    if counts is not None and not (pa.types.is_integer(table[counts].type) or pa.types.is_floating(table[counts].type)):
+        raise DataError(f"counts must be a column of numbers, got {table[counts].type} in {counts!r}")
     before = table.num_rows if counts is None else int(pc.sum(table[counts]).as_py() or 0)
     kept = _without_missing(table)
     if counts is None and weights is None and not apart:
@@ -131,7 +133,11 @@ def read_table(data: Any, wanted: Sequence[str]) -> Any:
             raise DataError(f"data must be a Parquet file or a table, got {os.fspath(data)!r}: {problem}") from None
     if isinstance(data, Mapping):
         _check_names(list(data), wanted)
-        return pa.table({name: _column(data[name]) for name in wanted})
+        columns = {name: _column(data[name]) for name in wanted}
+        if len({len(column) for column in columns.values()}) > 1:
+            told = ", ".join(f"{len(column):,} in {name!r}" for name, column in columns.items())
+            raise DataError(f"columns must be of one length, got {told}")
+        return pa.table(columns)
     if hasattr(data, "columns") and hasattr(data, "iloc"):  # pandas
         _check_names([str(name) for name in data.columns], wanted)
         return pa.table({name: _column(data[name]) for name in wanted})
@@ -270,5 +276,11 @@ def reports_of(survey: Survey, table: Any, columns: Sequence[str]) -> tuple[npt.
                 f"{column.type}; true answers are randomised first, with dn.privatize"
             )
         responses = column.to_numpy().astype(np.int64)
-    refuse_rows({rule.reason: int(rows.sum()) for rule, rows in refused_rows(survey.report_format, cohorts, responses)})
+    wrong = {rule.reason: int(rows.sum()) for rule, rows in refused_rows(survey.report_format, cohorts, responses)}
+    if any(wrong.values()):
+        told = ", ".join(f"{count:,} {reason}" for reason, count in wrong.items() if count)
+        raise WireError(
+            f"column {columns[0]!r} must hold reports of this survey, got others ({told}); name the survey that they "
+            "answer"
+        )
     return cohorts, responses

@@ -27,8 +27,8 @@ truth = rng.random(plan.n) < 1 / (1 + np.exp(1.6 - 0.3 * nights - 0.02 * (age - 
 reports = dn.privatize(plan.survey, np.where(truth, "yes", "no")).responses
 
 # %% [markdown]
-# A cross-table of two groups that are known in the clear: shares within each, with intervals, and whether they differ by
-# more than chance.
+# A cross-table of two groups that are known in the clear: shares within each, with intervals, and whether they differ
+# by more than chance.
 
 # %%
 groups = {
@@ -48,7 +48,7 @@ fit = dn.regress(
     "sleep ~ nights + age", {"sleep": reports, "nights": nights.astype(int), "age": age}, survey=plan.survey
 )
 print(fit)
-low, high = fit.conf_int(0.001).T["nights"]
+low, high = fit.conf_int(1e-6).T["nights"]
 assert low < 0.3 < high
 
 # %%

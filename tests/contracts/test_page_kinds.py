@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import deniable as dn
-from deniable.cli.words import at_most, chance, notice, scale_sentence
+from deniable.cli.words import at_most, notice, scale_sentence
 from deniable.survey import ubd
-from tests.contracts.test_pages import ask
+from tests.contracts.test_pages import ask, chance
 
 NEAR = {
     "number": dn.number(18, 90, 1, bins=64),
@@ -46,14 +46,14 @@ def test_the_odds_of_a_scale_are_the_surveys(name: str) -> None:
     assert n["lifetime"] == pytest.approx(float(mechanism.permanent.odds), rel=1e-9)
     near = survey.hashes * mechanism.hit
     said = asked("near.js", "whatHappens", survey)
-    assert re.findall(r"[\d.]+ %", said) == [chance(near)]
+    assert re.findall(r"[\d.]+%", said) == [chance(near)]
     for place in (0, size - 1):
         truth = sorted(survey.encode(0, (survey.symbols or ())[place]))
         for cell in (truth[0], truth[-1], (truth[-1] + 1) % survey.cells):
             drawn = asked("near.js", "rolled", survey, truth, [cell])
             assert list(range(drawn["from"], drawn["to"])) == truth
             assert drawn["low"] == pytest.approx(float(mechanism.miss / mechanism.hit), rel=1e-9)
-            assert [text.split(": ")[1] for text in drawn["legend"]] == [chance(near), chance(1 - near)]
+            assert [share for _, share in drawn["legend"]] == [chance(near), chance(1 - near)]
             assert ("away" in drawn["said"]) == (cell not in truth)
 
 

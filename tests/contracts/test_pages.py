@@ -13,7 +13,8 @@ import pytest
 import qrcode
 
 import deniable as dn
-from deniable.cli.words import at_most, belief_after, chance, notice
+from deniable.cli import words
+from deniable.cli.words import at_most, belief_after, notice
 from deniable.lab.streams import stream_of
 from deniable.mechanisms import BitFlip, Subset
 from deniable.planner.request import EPSILONS
@@ -43,6 +44,11 @@ SURVEYS = {
     "orr twice": dn.orr(epsilon=3, epsilon_report=2, cells=8, cohorts=64, seed=bytes(16)),
     "orappor twice": dn.orappor(epsilon=4, epsilon_report=2, cells=32, cohorts=8, hashes=2, seed=bytes(16)),
 }
+
+
+def chance(probability: Fraction, *, up: bool = False) -> str:
+    """A probability as the command line says it, written as English pages do."""
+    return words.chance(probability, up=up).replace(" %", "%")
 
 
 def ask(*questions: tuple[str, str, list[Any]]) -> list[Any]:
@@ -79,7 +85,7 @@ def test_the_pages_read_a_survey_as_python_does(name: str) -> None:
     assert (f"at most {at_most(lifetime)} times" in promise.split(";")[-1]) == (n["twice"] or ";" not in promise)
     assert f"{survey.epsilon_report:.2f}" in spent
     assert f"{survey.epsilon_spent:.2f}" in spent
-    assert set(re.findall(r"[\d.]+ %", happens)) == set(shares_told(survey))
+    assert set(re.findall(r"[\d.]+%", happens)) == set(shares_told(survey))
 
 
 def shares_told(survey: dn.Survey) -> list[str]:
@@ -110,17 +116,17 @@ def test_the_picture_of_the_dice_is_the_channel(name: str) -> None:
     for cells, drawn in zip(reports, ask(*[(module, "rolled", [n, truth, cells]) for cells in reports]), strict=True):
         told = set(truth) & set(cells)
         if isinstance(channel, BitFlip):
-            assert drawn["legend"] == [f"your yes stays: {chance(hit)}", f"a no turns into a yes: {chance(miss)}"]
+            assert drawn["legend"] == [["your yes stays", chance(hit)], ["a no turns into a yes", chance(miss)]]
             squares = [{"mine": cell in truth, "sent": cell in cells} for cell in range(k)]
             assert (drawn["squares"], drawn["hidden"]) == (squares, 0)
-            assert f"of {k - len(truth)} no marks {len(cells) - len(told)} turned into a yes" in drawn["said"]
+            assert f"Of {k - len(truth)} no marks {len(cells) - len(told)} turned into a yes" in drawn["said"]
             continue
         mine = hit if isinstance(channel, Subset) else len(truth) * hit
         parts = drawn["parts"]
         assert sum(part["share"] for part in parts if part["mine"]) == pytest.approx(float(mine), rel=1e-9)
         assert sum(part["share"] for part in parts) == pytest.approx(1, rel=1e-12)
         assert parts[drawn["place"]]["mine"] == bool(told)
-        assert [text.split(": ")[1] for text in drawn["legend"]] == [chance(mine), chance(1 - mine)]
+        assert [share for _, share in drawn["legend"]] == [chance(mine), chance(1 - mine)]
         if not isinstance(channel, Subset):
             assert len(parts) == k, "one for each outcome, as these are few"
             assert [part["share"] for part in parts] == pytest.approx(
@@ -137,7 +143,7 @@ def test_long_lists_are_drawn_in_part_and_say_so() -> None:
     )
     assert (len(marks["squares"]), marks["hidden"]) == (240, 760)
     assert marks["squares"].count({"mine": True, "sent": True}) == 1, "the answer's own mark is always there"
-    assert "Your yes stayed; of 999 no marks 1 turned into a yes." in marks["said"]
+    assert "Your yes stayed. Of 999 no marks 1 turned into a yes." in marks["said"]
     assert [part["mine"] for part in strip["parts"]] == [True] + 24 * [False]
     assert strip["place"] == 1 + 900 * 24 // 999
 
@@ -212,7 +218,7 @@ def test_the_scale_of_the_pages_is_pythons() -> None:
 def test_headlines_follow_epsilon(epsilon: str, word: str, headline: str, asked: str, deny: int) -> None:
     survey = dn.krr(symbols=3, epsilon=epsilon)
     (n,) = ask(("words.js", "numbers", [json.loads(survey.to_json())]))
-    they = {"you": "they", "your": "their"}
+    they = "they"
     said = ask(
         ("words.js", "strength", [n]),
         ("words.js", "headline", [n]),

@@ -40,7 +40,7 @@ def test_ask_then_answer_on_a_phone_then_a_hundred_more_then_results(server: Ser
     told = phone.evaluate("fetch(location.pathname.replace('answer', 'v1/surveys')).then((reply) => reply.json())")
     survey = dn.Survey.from_json(json.dumps(told["survey"]))
     hit = float(survey.mechanism.hit)
-    assert f"With probability {round(100 * hit)} % it sends your real answer" in phone.locator("#what").inner_text()
+    assert f"With probability {round(100 * hit)}% it sends your real answer" in phone.locator("#what").inner_text()
     choose_and_roll(phone, "once")
     said = phone.locator("#sent").inner_text()
     phone.locator("#wire summary").click()

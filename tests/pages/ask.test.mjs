@@ -283,7 +283,7 @@ test("mechanisms stand by their errors; the best one is one that randomises", ()
     if (mechanism !== "default decoder" && error > found.best.error)
       assert.ok(Number(rows[i][2].replaceAll(",", "")) >= settings.n, mechanism);
   const [odds, exact, after] = inWords(settings, found);
-  assert.match(odds, /^At epsilon 0\.5 a report is at most 1\.7 times likelier .* with probability 0\.64 %\.$/);
+  assert.match(odds, /^At epsilon 0\.5 a report is at most 1\.7 times likelier .* with probability 0\.64%\.$/);
   assert.ok(exact.startsWith(`With 10,000 people and 256 answers, ${found.best.mechanism} is the best of these:`));
   assert.match(after, /^What deniable shows is better than that/);
   assert.match(inWords(settings, { best: { ...found.best, error: 1.5 }, after: 1.5 })[1], /no better than a guess\.$/);

@@ -19,7 +19,7 @@ const tables = surveys.filter(({ mechanism }) => /^(sensitive|blocks|budgets|tab
 test("certain things are said to be certain", () => {
   assert.deepEqual(
     [0, 1, 0.5, 0.9997].map((one) => chance(one)),
-    ["0 %", "100 %", "50 %", "99.970 %"],
+    ["0%", "100%", "50%", "99.970%"],
   );
 });
 
@@ -75,5 +75,8 @@ test("a place near the ends of a scale stands for fewer answers", () => {
   const { from, to, low, legend } = oddsOf(n, 3);
   assert.deepEqual([from, to], [3, 8]);
   assert.ok(Math.abs(low - 1 / 3) < 1e-12);
-  assert.deepEqual(legend, ["within 2 steps of your answer: 75 %", "3 other places together: 25 %"]);
+  assert.deepEqual(legend, [
+    ["within 2 steps of your answer", "75%"],
+    ["3 other places together", "25%"],
+  ]);
 });

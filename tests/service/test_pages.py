@@ -10,6 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.service.children import FAILED
+from deniable.service.pages import POLICY
 from deniable.service.pages.library import Library
 from deniable.service.planning import Planning
 from deniable.service.sqlite import SQLiteStore
@@ -209,6 +210,30 @@ def test_a_trend_marks_the_window_that_differs(tmp_path: Path, shifted: bool) ->
             assert [one["start"] for one in only["windows"]] == [last]
             refused = await call.admin("POST", path + "/trend", {"format": "csv"})
             assert refused.json()["detail"] == "format must be json for results over time"
+
+    run(story())
+
+
+def test_only_listed_sites_may_frame_and_only_the_answer_page(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            survey = dn.krr(symbols=["no", "yes"], epsilon=3)
+            path = await call.create(survey, frames=["https://a.example", "http://localhost:8000"])
+            page = f"/answer/{survey.digest}"
+            before = await call("GET", page)
+            directives = before.headers["content-security-policy"].split("; ")
+            assert directives[-1] == "frame-ancestors https://a.example http://localhost:8000"
+            assert directives[:-1] == POLICY.split("; ")[:-1], "nothing else is looser"
+            for other in ("/", "/explore", f"/results/{survey.digest}", "/answer/x", "/nowhere", "/pages/answer.js"):
+                found = await call("GET", other, accept="text/html")
+                if "content-security-policy" in found.headers:
+                    assert found.headers["content-security-policy"] == POLICY, other
+            assert (await call("GET", path)).json()["rules"]["frames"] == ["https://a.example", "http://localhost:8000"]
+            assert (await call.admin("PATCH", path, {"rules": {"frames": []}})).status == 200
+            after = await call("GET", page)
+            assert after.headers["content-security-policy"] == POLICY
+            assert after.headers["etag"] != before.headers["etag"], "with another policy it is another page"
+            assert after.body == before.body
 
     run(story())
 

@@ -2,7 +2,7 @@
 
 from deniable.planner.effects import EffectPlan
 from deniable.planner.form_offers import offer_form
-from deniable.planner.forms import FormPlan, PlannedQuestion, Spending, plan_form
+from deniable.planner.forms import FormPlan, PlannedQuestion, Spending
 from deniable.planner.nearby import nearby
 from deniable.planner.numbers import NumberPlan
 from deniable.planner.planning import plan
@@ -21,5 +21,4 @@ __all__ = [
     "nearby",
     "offer_form",
     "plan",
-    "plan_form",
 ]

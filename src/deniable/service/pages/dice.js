@@ -5,12 +5,11 @@
  */
 
 import { el } from "./common.js";
+import { sentences, text } from "./texts.js";
 import { chance } from "./words.js";
 
 const MOST_DRAWN = 24; // outcomes of one die
 const LONGEST_ROLL = 15_000; // milliseconds after which the result is told whatever the browser says of its animations
-
-export const count = (number, one, many) => (number === 1 ? one : many.replace("#", number.toLocaleString("en")));
 
 /**
  * One die: its `parts`, each a share of the strip, and the `place` that came. `legend` says how likely what is, and
@@ -18,11 +17,7 @@ export const count = (number, one, many) => (number === 1 ? one : many.replace("
  */
 export function rolled(n, truth, cells) {
   if (n.shape === "some") return list(n, truth, cells);
-  const what = n.named
-    ? "your answer"
-    : n.block
-      ? count(n.mine, "the number of your answer", "a number of your answer")
-      : "the box of your answer";
+  const what = n.block ? text("you.number", { count: n.mine }) : text(n.named ? "you.answer" : "you.box");
   const outcomes = Array.from({ length: n.cells }, (_, cell) => {
     const mine = truth.includes(cell);
     return { share: mine ? n.hit : n.miss, mine };
@@ -45,14 +40,14 @@ export function strip(outcomes, fell, what) {
   const rank = outcomes.slice(0, fell).filter(({ mine }) => mine === hit).length;
   const [drawn, all] = [parts, kinds].map((both) => both[hit ? 0 : 1].length);
   const legend = [
-    `${what}: ${chance(sums[0])}`,
-    `${count(kinds[1].length, "the other one", "# others together")}: ${chance(sums[1])}`,
+    [what, chance(sums[0])],
+    [text("words.others", { count: kinds[1].length }), chance(sums[1])],
   ];
   return {
     parts: parts.flat(),
     place: (hit ? 0 : parts[0].length) + Math.floor((rank * drawn) / all),
     legend,
-    said: `The die fell on ${hit ? what : "another one"}.`,
+    said: hit ? text("words.fell", { what }) : text("words.fellElse"),
   };
 }
 
@@ -63,18 +58,13 @@ function list(n, [mine], cells) {
     { share: n.hit, mine: true },
     { share: 1 - n.hit, mine: false },
   ];
-  const legend = [`your answer is on the list: ${chance(n.hit)}`, `it is not: ${chance(1 - n.hit)}`];
+  const legend = [
+    [text("you.onList"), chance(n.hit)],
+    [text("words.notOnList"), chance(1 - n.hit)],
+  ];
   const others = n.size - (hit ? 1 : 0);
-  const lots = others
-    ? ` ${hit ? count(others, "The other one", "The # others") : count(others, "The one", "The #")} on it ` +
-      `${others > 1 ? "were" : "was"} drawn by lot from the other ${n.cells - 1} answers.`
-    : "";
-  return {
-    parts,
-    place: hit ? 0 : 1,
-    legend,
-    said: `The die fell on ${hit ? "the list with your answer" : "a list without your answer"}.${lots}`,
-  };
+  const lots = others && text(hit ? "words.lotsBeside" : "words.lots", { count: others, others: n.cells - 1 });
+  return { parts, place: hit ? 0 : 1, legend, said: sentences(text(hit ? "you.fellOnList" : "you.fellOffList"), lots) };
 }
 
 export function svg(name, attributes, ...children) {
@@ -97,11 +87,8 @@ export const framed = (legend, ...drawn) =>
     el("p", { class: "quiet small", id: "fell", "aria-live": "polite" }), // what it fell on is told when it rests
   );
 
-/** A number and its unit stay on one line. */
-const told = (text) => {
-  const [what, share] = text.split(": ");
-  return [`${what}: `, el("span", { class: "whole" }, share)];
-};
+/** What it is and how likely; a number and its unit stay on one line. */
+const told = ([what, share]) => [`${what}: `, el("span", { class: "whole" }, share)];
 
 export const soon = (work) => requestAnimationFrame(() => requestAnimationFrame(work));
 export const moving = () => matchMedia("(prefers-reduced-motion: no-preference)").matches;

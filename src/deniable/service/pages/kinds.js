@@ -6,11 +6,22 @@
 
 import { picture, rolled } from "./dice.js";
 import { field } from "./fields.js";
+import { load } from "./languages.js";
+import { sentences } from "./texts.js";
 import { deniability, numbers, unknowable, whatHappens } from "./words.js";
 
 const TABLES = ["sensitive", "sensitive-design", "blocks", "budgets", "table"];
 
 const usual = {
+  /** What the client takes: of a form, more than its file. */
+  prepare: (survey) => survey,
+  keepsDraw: () => false,
+  /** What else can be seen, in paragraphs. */
+  clear: () => [],
+  /** What is shown when it was sent, beside what is there. */
+  end: () => {},
+  /** The cells of an answer. */
+  truth: ({ client }, value) => client.survey.encoding.of(client.status().cohort, value),
   numbers,
   field,
   whatHappens,
@@ -18,13 +29,15 @@ const usual = {
   picture,
   /** What is drawn where nobody knows the truth any more. */
   afterwards: () => null,
-  denial: (n) => `${unknowable(n)} ${deniability(n)}`,
+  denial: (n) => sentences(unknowable(n), deniability(n)),
 };
 
-function modules({ encoding, mechanism: { kind } }) {
-  if (encoding.kind === "neighbours") return [import("./near.js")];
-  if (TABLES.includes(kind)) return [import("./tables.js")];
-  return [import("./plain.js"), ...(kind === "bitflip" ? [import("./marks.js")] : [])];
+function modules({ parts, encoding, mechanism }) {
+  if (parts) return [import("./form.answer.js")];
+  const { kind } = mechanism;
+  if (encoding.kind === "neighbours") return [import("./near.js"), load("near")];
+  if (TABLES.includes(kind)) return [import("./tables.js"), load("tables")];
+  return [import("./plain.js"), ...(kind === "bitflip" ? [import("./marks.js"), load("marks")] : [])];
 }
 
 /** The kind of a survey, by what its file says. */

@@ -30,13 +30,10 @@ export function chosen(asked, before) {
   return known.find((tag) => base(tag) === before) ?? before;
 }
 
-/** Fetch sections of the texts, unless they are here. */
-export const load = (...sections) =>
-  Promise.all(
-    sections
-      .filter((section) => !knows(section))
-      .map(async (section) => learn(section, await (await fetch(`/pages/${state.language}.${section}.json`)).json())),
-  );
+/** Fetch a section of the texts, unless it is here. */
+export async function load(section) {
+  if (!knows(section)) learn(section, await (await fetch(`/pages/${state.language}.${section}.json`)).json());
+}
 
 /** Put the texts into the page's own elements. */
 function inscribe() {
@@ -51,12 +48,9 @@ export async function open() {
   state.language = tag.toLowerCase().split("-")[0];
   const rightToLeft = RIGHT_TO_LEFT.includes(state.language);
   speak(tag, rightToLeft);
-  while (
-    !(await load(...root.dataset.texts.split(" "))
-      .then(() => true)
-      .catch(() => false))
-  )
-    await new Promise((next) => setTimeout(next, PAUSE));
+  const sections = root.dataset.texts.split(" ");
+  const away = () => Promise.allSettled(sections.map(load)).then(() => !sections.every(knows));
+  while (await away()) await new Promise((next) => setTimeout(next, PAUSE));
   root.lang = state.language;
   root.dir = rightToLeft ? "rtl" : "ltr";
   inscribe();

@@ -2,6 +2,7 @@
 
 import { el } from "./common.js";
 import { framed, moving, soon, svg } from "./dice.js";
+import { sentences, text } from "./texts.js";
 import { chance } from "./words.js";
 
 const MOST_MARKS = 240; // that are drawn
@@ -20,16 +21,19 @@ export function rolled(n, truth, cells) {
     ),
   ].slice(0, MOST_MARKS);
   const squares = chosen.sort((a, b) => a - b).map((cell) => ({ mine: own.has(cell), sent: sent.has(cell) }));
-  const legend = [`your yes stays: ${chance(n.hit)}`, `a no turns into a yes: ${chance(n.miss)}`];
-  const yes =
+  const legend = [
+    [text("marks.stays"), chance(n.hit)],
+    [text("marks.turns"), chance(n.miss)],
+  ];
+  const mine =
     truth.length > 1
-      ? `Of your ${truth.length} yes marks ${kept} stayed and ${lost} turned into a no`
-      : `Your yes ${kept ? "stayed" : "turned into a no"}`;
+      ? text("marks.several", { count: truth.length, kept, lost })
+      : text(kept ? "marks.stayed" : "marks.turned");
   return {
     squares,
     hidden: n.cells - squares.length,
     legend,
-    said: `${yes}; of ${others} no marks ${raised} turned into a yes.`,
+    said: sentences(mine, text("marks.others", { others, raised })),
   };
 }
 
@@ -56,12 +60,12 @@ function drawMarks(squares) {
 
 /** What `rolled` gave, drawn: the marks turn before one's eyes where the device allows motion. */
 export function picture({ squares, hidden, legend }) {
-  const mine = squares.filter((one) => one.mine).length > 1 ? "those of your answer have" : "yours has";
-  return framed(legend, drawMarks(squares), note(`Filled is yes; ${mine} a frame.`), hidden ? undrawn(hidden) : "");
+  const frame = squares.filter((one) => one.mine).length > 1 ? "marks.frames" : "marks.frame";
+  return framed(legend, drawMarks(squares), note(text(frame)), hidden ? undrawn(hidden) : "");
 }
 
-const note = (text) => el("p", { class: "quiet small" }, text);
-const undrawn = (count) => note(`and ${count.toLocaleString("en")} marks more, which are not drawn`);
+const note = (said) => el("p", { class: "quiet small" }, said);
+const undrawn = (count) => note(text("marks.undrawn", { count }));
 
 /** The marks that leave, when the truth is forgotten. */
 export function afterwards(n, cells) {

@@ -5,9 +5,10 @@
  */
 
 import { el, fill, symbolText } from "./common.js";
-import { count, framed, soon, svg } from "./dice.js";
+import { framed, soon, svg } from "./dice.js";
 import { list } from "./fields.js";
-import { atMost, chance, deniability, isAtLeast, numbers as plain, watch, YOU } from "./words.js";
+import { sentences, text } from "./texts.js";
+import { atMost, chance, deniability, nobody, numbers as plain, watch, YOU } from "./words.js";
 
 const HEIGHT = 100; // of the curve where it is highest, in the picture's units
 
@@ -21,23 +22,23 @@ export function numbers(survey) {
   return { ...plain(survey), reach, answers: encoding.cells - 2 * reach, ends, scale: !alphabet.symbols };
 }
 
-const steps = (n) => count(n.reach, "one step", "# steps");
-const nearby = (n, your) => (n.reach ? `within ${steps(n)} of ${your} answer` : `of ${your} answer`);
+const near = (n) => (n.reach ? text("near.within", { count: n.reach }) : text("near.at"));
+const likely = (n) => chance(n.mine * n.hit);
 
 /** What will happen to an answer. */
 export const whatHappens = (n, who = YOU) =>
-  `${watch(n, who)}, and send a place on the scale. ${n.twice ? "In all, with" : "With"} probability ` +
-  `${chance(n.mine * n.hit)} it is a place ${nearby(n, who.your)}, otherwise one of the others, near or far. So what ` +
-  `is sent is likely to be near ${who.your} answer, and can be anywhere.`;
+  sentences(
+    watch(n, who),
+    n.twice && text("words.together"),
+    text(`near.happens_${who}`, { chance: likely(n), near: near(n) }),
+  );
 
 /** What becomes of a number, as the survey says. */
-export function scaleWords({ low, high, bins, step, outside }) {
-  const sorted = step ? `rounded to steps of ${step}` : `sorted into ${bins} bins`;
-  const place = step ? "as the first and the last number" : "in the first and the last bin";
-  const others =
-    outside === "refuse" ? "Others are refused: nothing is sent for them." : `Smaller and larger ones count ${place}.`;
-  return `Numbers from ${low} to ${high} are ${sorted}. ${others}`;
-}
+export const scaleWords = ({ low, high, bins, step, outside }) =>
+  sentences(
+    step ? text("near.steps", { low, high, step }) : text("near.bins", { low, high, bins }),
+    outside === "refuse" ? text("near.refuse") : text(step ? "near.clampSteps" : "near.clampBins"),
+  );
 
 /** Where the answer is given, and under it the odds that it would have. Whatever is shown of it goes with the form. */
 export function field(asked) {
@@ -59,7 +60,7 @@ export function field(asked) {
 }
 
 /** A field for a number, and what it counts as. */
-function number({ survey, client }) {
+export function number({ survey, client }) {
   const { low, high, step, outside } = survey.alphabet;
   const note = el("p", { class: "quiet small", id: "counts", role: "status" });
   const shown = el("input", {
@@ -84,10 +85,10 @@ function number({ survey, client }) {
     const refused = value !== undefined && chosen() === undefined;
     shown.setAttribute("aria-invalid", String(refused));
     note.textContent = refused
-      ? `This survey takes numbers from ${low} to ${high}.`
+      ? text("near.takes", { low, high })
       : place === undefined
         ? ""
-        : `It counts as ${client.survey.names[place]}${inside(value) ? "" : ", the end of the scale"}.`;
+        : text(inside(value) ? "near.countsAs" : "near.countsAsEnd", { name: client.survey.names[place] });
   };
   return { shown: [el("p", { class: "hint", id: "scale" }, scaleWords(survey.alphabet)), shown, note], chosen, tell };
 }
@@ -96,8 +97,8 @@ function number({ survey, client }) {
 export function oddsOf(n, place) {
   const away = n.cells - n.mine;
   const legend = [
-    `${n.reach ? `within ${steps(n)} of` : "at"} your answer: ${chance(n.mine * n.hit)}`,
-    `${count(away, "the other place", "# other places together")}: ${chance(1 - n.mine * n.hit)}`,
+    [text("near.legend", { near: near(n) }), likely(n)],
+    [text("near.others", { count: away }), chance(1 - n.mine * n.hit)],
   ];
   return { cells: n.cells, from: place, to: place + n.mine, low: n.miss / n.hit, ends: n.ends, reach: n.reach, legend };
 }
@@ -108,7 +109,7 @@ export function rolled(n, truth, [cell]) {
   return {
     ...oddsOf(n, truth[0]),
     place: cell,
-    said: `The die fell on a place ${hit ? nearby(n, "your") : "away from your answer"}.`,
+    said: hit ? text("near.fell", { near: near(n) }) : text("near.fellAway"),
   };
 }
 
@@ -130,7 +131,7 @@ function curve({ cells, from, to, low, ends, reach, place }) {
     parts.push(pointer);
   }
   const view = { viewBox: `0 0 1000 ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true", class: "curve" };
-  const [first, last] = ends.map((text) => el("span", { dir: "auto" }, text));
+  const [first, last] = ends.map((end) => el("span", { dir: "auto" }, end));
   const line = el("div", { class: "ends", "aria-hidden": "true" }, first, last);
   line.style.paddingInline = `${(100 * reach) / cells}%`; // the scale begins and ends inside of the picture
   return el("div", {}, svg("svg", view, ...parts), line);
@@ -142,12 +143,7 @@ export const preview = (n) =>
     "figure",
     {},
     el("div", { class: "die" }, curve(oddsOf(n, Math.floor((n.answers - 1) / 2)))),
-    el(
-      "figcaption",
-      {},
-      `What an answer in the middle may lead to, and how likely: ${chance(n.mine * n.hit)} for places near it, ` +
-        "together.",
-    ),
+    el("figcaption", {}, text("near.preview", { chance: likely(n) })),
   );
 
 export const picture = (fell) => framed(fell.legend, curve(fell));
@@ -156,7 +152,7 @@ export const picture = (fell) => framed(fell.legend, curve(fell));
 export function likeliest(n, cell, names) {
   const [first, last] = [Math.max(0, cell - 2 * n.reach), Math.min(n.answers - 1, cell)].map((i) => names[i]);
   const [start, end] = n.scale ? [first.split(" to ")[0], last.split(" to ").at(-1)] : [first, last];
-  return start === end ? start : `${start} to ${end}`;
+  return start === end ? start : text("near.range", { start, end });
 }
 
 /** What a report says. */
@@ -167,16 +163,9 @@ export function inWords([cell], { survey, n, client }) {
     "div",
     {},
     el("p", { class: "sent", dir: "auto" }, range),
-    el(
-      "p",
-      {},
-      `That is place ${cell + 1} of ${n.cells} on the scale. It is up to ${atMost(n.odds)} times likelier for these ` +
-        "answers than for others, and alike for each of them.",
-    ),
+    el("p", {}, text("near.place", { place: cell + 1, cells: n.cells, odds: atMost(n.odds) })),
   );
 }
 
 /** What a reader of the report cannot know. */
-export const denial = (n) =>
-  `Nobody, including us, can ${isAtLeast(n, "strong") ? "tell" : "be sure"} whether your answer is among them. ` +
-  `${deniability(n)}`;
+export const denial = (n) => sentences(text("near.denial", { nobody: nobody(n) }), deniability(n));

@@ -16,6 +16,7 @@ import { dayOf, endOf, halves, incomparable } from "./periods.js";
 import { drawShares, head } from "./shares.js";
 import { merged, readers, soFar } from "./sofar.js";
 import { handOver, manage } from "./surveys.js";
+import { text } from "./texts.js";
 import { Trend } from "./trend.js";
 
 const EVERY = 4000; // milliseconds between looks at the counts
@@ -304,12 +305,18 @@ class Results {
   }
 
   async #refreshForm(mine) {
-    only("all");
-    rangeNote("");
-    $("facts").hidden = !$("facts").childElementCount;
     const { windows } = this.#told;
-    if (!(await this.#form.refresh(() => mine === this.#turn, { windows, rules: this.#rules }))) return this.#wait();
-    if (mine === this.#turn) say("");
+    const shown = () => {
+      only("all");
+      rangeNote("");
+    };
+    const options = { windows, rules: this.#rules, shown };
+    const problem = await this.#form.refresh(() => mine === this.#turn, options);
+    if (mine !== this.#turn) return;
+    if (!problem) return say("");
+    if (this.#form.isShown && ($("from").value || $("to").value))
+      return rangeNote(`${sentence(problem.message)} ${text("forms.before")}`);
+    this.#wait();
   }
 
   async #draw() {

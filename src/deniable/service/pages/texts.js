@@ -28,12 +28,10 @@ export function parts(key, values = {}) {
 }
 
 /** Where lines run right to left, a value that runs the other way must not carry its neighbours along. */
+export const isolated = (value) => (now.isolated ? `\u2068${value}\u2069` : value);
+
 const shown = (value) =>
-  typeof value === "number"
-    ? number(value)
-    : now.isolated && typeof value === "string"
-      ? `\u2068${value}\u2069`
-      : value;
+  typeof value === "number" ? number(value) : typeof value === "string" ? isolated(value) : value;
 
 const plural = (count) => new Intl.PluralRules(now.locale).select(count);
 
@@ -53,5 +51,6 @@ export const percentage = (share, digits = 0) => fixed(share, digits, { style: "
 export const moment = (time, options = { dateStyle: "long", timeStyle: "short" }) =>
   new Intl.DateTimeFormat(now.locale, options).format(new Date(time));
 
-/** "a, b and c" */
-export const series = (some, type = "conjunction") => new Intl.ListFormat(now.locale, { type }).format(some);
+/** "a, b and c": each is what somebody has written. */
+export const series = (some, type = "conjunction") =>
+  new Intl.ListFormat(now.locale, { type }).format(some.map(isolated));

@@ -3,6 +3,8 @@
  * notice, for a page: tests hold the numbers of the two against each other.
  */
 
+import { fixed, isolated, number, percentage, sentences, text } from "./texts.js";
+
 const SPAN = 2 ** 64;
 export const share = (threshold) => Number(BigInt(threshold)) / SPAN;
 
@@ -11,16 +13,17 @@ export function atMost(ratio) {
   const scale = 10 ** (1 - Math.floor(Math.log10(ratio)));
   // Rounded a hair down first: 7.4 in binary may be a little more than 7.4.
   const rounded = Math.ceil(ratio * scale * (1 - 1e-12)) / scale;
-  return rounded >= 10 ? Math.round(rounded).toLocaleString("en") : String(Number(rounded.toPrecision(2)));
+  return number(rounded, rounded >= 10 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 2 });
 }
 
 /** A probability as a percentage with two digits of what it differs from 0 or 1 by; rounded up on request. */
 export function chance(probability, up = false) {
   const hundred = 100 * probability;
-  if (hundred <= 1e-10 || hundred >= 100 - 1e-10) return `${Math.round(hundred)} %`;
+  if (hundred <= 1e-10 || hundred >= 100 - 1e-10) return percentage(Math.round(hundred) / 100);
   const places = Math.max(0, 1 - Math.floor(Math.log10(Math.min(hundred, 100 - hundred))));
   const digits = 10 ** places * hundred;
-  return `${((up ? Math.ceil(digits * (1 - 1e-12)) : Math.round(digits)) / 10 ** places).toFixed(places)} %`;
+  const rounded = (up ? Math.ceil(digits * (1 - 1e-12)) : Math.round(digits)) / 10 ** places;
+  return percentage(rounded / 100, places);
 }
 
 /** The most that one report can raise a belief to: Bayes' rule at the worst likelihood ratio. */
@@ -80,76 +83,67 @@ export function numbers({ alphabet, encoding, mechanism }) {
   });
 }
 
-/** Whom a sentence is about: the reader, or the people who will be asked. */
-export const YOU = { you: "you", your: "your", Your: "Your", yours: "yours", You: "You" };
-export const THEY = { you: "they", your: "their", Your: "Their", yours: "theirs", You: "They" };
+/** Whom a sentence is about, the reader or the people who will be asked: each has a section of texts. */
+export const YOU = "you";
+export const THEY = "they";
 
 /** That there will be a die. Two stages are one die here: what is said of it are the odds of what leaves. */
-export const watch = (n, { you, your, Your }) =>
-  n.twice
-    ? `${Your} browser will roll a die ${you} can watch, twice: once for ${your} answer, for good, and once more ` +
-      "for what leaves"
-    : `${Your} browser will${your === "your" ? " now" : ""} roll a die ${you} can watch`;
+export const watch = (n, who) => text(`${who}.watch${n.twice ? "Twice" : ""}`);
 
-/** What will happen to an answer, in a sentence or two, before anything is chosen. */
+/** How an answer becomes a box, where several answers share one. */
+const sorted = (n) =>
+  !n.named &&
+  sentences(
+    text(n.cohorts > 1 ? "words.sortedInGroups" : "words.sorted", { count: n.cells, groups: n.cohorts }),
+    text(n.open ? "words.boxOfMany" : "words.boxOfSeveral"),
+  );
+
+/** What will happen to an answer, in some sentences, before anything is chosen. */
 export function whatHappens(n, who = YOU) {
-  const { you, your, Your, yours } = who;
-  const box = n.named ? "answer" : "box";
-  const inAll = n.twice ? "In all, with" : "With";
-  const sorted = n.named
-    ? ""
-    : `A public rule sorts all possible answers into ${n.cells} boxes` +
-      `${n.cohorts > 1 ? `, differently in each of ${n.cohorts} groups of devices` : ""}, so a box ` +
-      `${n.open ? "stands for many" : "can stand for several"} answers. `;
+  const together = n.twice && text("words.together");
+  const likely = chance(n.mine * n.hit);
   if (n.block)
-    return (
-      `A public rule gives every answer ${n.mine > 1 ? n.mine : "one"} of the numbers from 1 to ${n.cells}, and a ` +
-      `number can stand for several answers. ${watch(n, who)}. ${inAll} probability ${chance(n.mine * n.hit)} it ` +
-      `sends ${n.mine > 1 ? "one of the numbers" : "the number"} of ${your} real answer, otherwise one of the others.`
+    return sentences(
+      text("words.numbered", { count: n.mine, cells: n.cells }),
+      watch(n, who),
+      together,
+      text(`${who}.sendsNumber`, { count: n.mine, chance: likely }),
     );
   if (n.shape === "one") {
-    const others = n.cells === 2 ? "the other one" : "one of the others";
-    return (
-      `${sorted}${watch(n, who)}. ${inAll} probability ${chance(n.hit)} it sends ` +
-      `${n.named ? `${your} real answer` : `the box of ${your} real answer`}, otherwise ${others}.`
-    );
+    const sends = text(`${who}.${n.named ? "sendsAnswer" : "sendsBox"}`, { count: n.cells - 1, chance: chance(n.hit) });
+    return sentences(sorted(n), watch(n, who), together, sends);
   }
   if (n.shape === "some")
-    return (
-      `${watch(n, who)}, and make a list of ${n.size} of the ${n.cells} answers. ${inAll} probability ` +
-      `${chance(n.hit)} ${yours} is on it, and each other answer with ${chance(n.miss)}. Then it sends the list.`
+    return sentences(
+      watch(n, who),
+      text("words.lists", { count: n.size, cells: n.cells }),
+      together,
+      text(`${who}.listed`, { hit: chance(n.hit), miss: chance(n.miss) }),
     );
-  const several = n.hashes > 1 ? `${Your} answer has up to ${n.hashes} boxes. ` : "";
-  const truths = n.named ? yours : several ? `those of ${your} answer` : `the box of ${your} answer`;
-  const marks =
-    `${sorted}${several}${Your} browser fills in ${n.cells} marks, one for each ${box}: yes for ${truths}, no for ` +
-    "the others. ";
-  const dice =
-    `Then it will roll dice ${you} can watch` +
-    `${n.twice ? ", twice: once for good, and once more for what leaves" : ""}`;
-  if (n.optimized || n.twice)
-    return (
-      `${marks}${dice}. ${n.twice ? `In all ${your}` : Your} yes ${several ? "marks stay" : "stays"} with ` +
-      `probability ${chance(n.hit)}${several ? " each" : ""}, and each no turns into a yes with ${chance(n.miss)}.`
-    );
-  return `${marks}${dice} and turn each mark into its opposite with probability ${chance(n.miss)}.`;
+  const several = n.hashes > 1 && !n.named;
+  const marks = n.named ? "marksAnswers" : several ? "marksBoxes" : "marksBox";
+  const turned = { hit: chance(n.hit), miss: chance(n.miss) };
+  return sentences(
+    sorted(n),
+    n.hashes > 1 && text(`${who}.severalBoxes`, { count: n.hashes }),
+    text(`${who}.${marks}`, { count: n.cells }),
+    text(`${who}.dice${n.twice ? "Twice" : ""}`),
+    together,
+    n.optimized || n.twice ? text(`${who}.${several ? "yesMarks" : "yes"}`, turned) : text("words.turns", turned),
+  );
 }
 
 /** The guarantee; a survey that does not promise every answer the same says which of them what (`promise`). */
-export const guarantee = (n, { you, your } = YOU) =>
+export const guarantee = (n, who = YOU) =>
   n.promise ??
-  `Whatever ${you} answer, what is sent is at most ${atMost(n.odds)} times likelier than under another answer` +
-    (n.twice
-      ? `; all that ${your} browser could ever send of one answer, taken together, at most ${atMost(n.lifetime)} times`
-      : "") +
-    ".";
+  text(`${who}.guarantee${n.twice ? "Twice" : ""}`, { odds: atMost(n.odds), lifetime: atMost(n.lifetime) });
 
 /** Epsilon, exactly as it is spent. */
 export const epsilons = (n) =>
-  n.twice
-    ? `epsilon ${Math.log(n.odds).toFixed(2)} for one report, and ${Math.log(n.lifetime).toFixed(2)} for all ` +
-      "reports of one answer together"
-    : `epsilon ${Math.log(n.odds).toFixed(2)}`;
+  text(n.twice ? "words.epsilonTwice" : "words.epsilon", {
+    epsilon: fixed(Math.log(n.odds), 2),
+    lifetime: fixed(Math.log(n.lifetime), 2),
+  });
 
 /** The one scale of words for epsilon, up to `most` each: that of survey/strength.py, which a test compares it with. */
 export const SCALE = [
@@ -165,8 +159,11 @@ const lasting = ({ odds, lifetime = odds }) => Math.log(lifetime);
 /** The word for an epsilon. */
 export const wordOf = (epsilon) => SCALE.find(({ most }) => epsilon < most + ROUNDING).word;
 
-/** How strong the protection of all reports of one answer is, in a word or two. */
-export const strength = (n) => `${wordOf(lasting(n))} privacy${n.scope ?? ""}`;
+/** A word of the scale with what it is about: "strong privacy". */
+export const privacy = (word) => text(`words.privacy_${word.replaceAll(" ", "_")}`);
+
+/** How strong the protection of all reports of one answer is, in a word or two, and of which answers. */
+export const strength = (n) => sentences(privacy(wordOf(lasting(n))), n.scope);
 
 /** Whether it has this word or a better one. */
 export const isAtLeast = (n, word) => lasting(n) < SCALE.find((step) => step.word === word).most + ROUNDING;
@@ -174,36 +171,38 @@ export const isAtLeast = (n, word) => lasting(n) < SCALE.find((step) => step.wor
 /** Beliefs before, and the most they can be after one report, and after all of one answer. */
 export const beliefs = (n) =>
   [0.01, 0.1, 0.5].map((before) => [
-    `${100 * before} %`,
+    percentage(before),
     ...[n.odds, n.lifetime].map((odds) => chance(beliefAfter(before, odds), true)),
   ]);
 
 /** The headline: what anyone can learn about one answer. It follows epsilon, as everything here does. */
-export function headline(n, { you, your } = YOU) {
-  const mine = you === "you";
-  const what = mine ? (n.what?.mine ?? "what you chose") : (n.what?.theirs ?? "what anyone chose");
-  const nobody = mine ? "Nobody" : "Nobody, you included,";
-  if (isAtLeast(n, "strong")) return `${nobody} can tell ${what}.`;
-  if (isAtLeast(n, "weak"))
-    return (
-      `${nobody} can be sure ${what}, but what is sent gives ` +
-      `${isAtLeast(n, "moderate") ? "a hint" : "a clear hint"}.`
-    );
-  return `What is sent hides ${your} answer${mine ? "" : "s"} hardly at all: whoever sees it can be nearly certain.`;
+export function headline(n, who = YOU) {
+  const what = n.what?.[who] ?? text(`${who}.choice`);
+  if (isAtLeast(n, "strong")) return text(`${who}.hidden`, { what });
+  if (isAtLeast(n, "moderate")) return text(`${who}.hinted`, { what });
+  return text(`${who}.${isAtLeast(n, "weak") ? "shown" : "open"}`, { what });
 }
 
-export function deniability(n, { You, yours } = YOU) {
-  const what = n.deniable ?? "any answer";
-  if (isAtLeast(n, "strong")) return `${You} can honestly deny ${what}.`;
-  if (isAtLeast(n, "weak")) return `${You} can deny ${what}, but what is sent makes ${yours} a good deal likelier.`;
-  return "That is hardly any protection: what is sent can make an answer nearly certain.";
+export function deniability(n, who = YOU) {
+  const what = n.deniable ?? text("words.anyAnswer");
+  if (isAtLeast(n, "strong")) return text(`${who}.deny`, { what });
+  return isAtLeast(n, "weak") ? text(`${who}.denyLess`, { what }) : text("words.denyNothing");
 }
+
+/** Who cannot know it: the beginning of a sentence that says what. */
+export const nobody = (n) => text(isAtLeast(n, "strong") ? "words.nobodyTells" : "words.nobodyIsSure");
 
 /** What a reader of the report cannot know: whether it tells the truth. */
 export function unknowable(n) {
-  const nobody = `Nobody, including us, can ${isAtLeast(n, "strong") ? "tell" : "be sure"}`;
-  if (n.shape === "marks") return `${nobody} which of these marks were turned.`;
-  if (n.shape === "some") return `${nobody} whether your answer is on this list.`;
-  if (n.block) return `${nobody} whether that is a number of your answer.`;
-  return `${nobody} whether that is ${n.named ? "your answer" : "the box of your answer"}.`;
+  const kind = n.block ? "number" : n.shape === "one" ? (n.named ? "answer" : "box") : n.shape;
+  return text(`words.unknown_${kind}`, { nobody: nobody(n) });
+}
+
+const LISTED = 12; // answers that are named in a sentence
+
+/** Names of answers in a sentence, of many the first ones. */
+export function listed(names) {
+  const some = names.slice(0, LISTED).map(isolated).join(text("words.comma"));
+  const count = names.length - LISTED;
+  return count > 0 ? text("words.andMore", { names: some, count }) : some;
 }

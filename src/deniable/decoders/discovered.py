@@ -88,7 +88,7 @@ class DiscoveredEstimate(Estimate):
         """Texts that no report of the last level can tell apart: none of them is declared."""
         return self.tested.groups
 
-    def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
+    def intervals(self, level: float = 0.95, *, simultaneous: bool = False, exact: bool = True) -> Floats:
         """Confidence intervals of the declared texts, given that they were declared (`decoders.selection`).
 
         With `simultaneous` all of them hold at once, and so do those of all candidates that were tested, declared or
@@ -100,6 +100,8 @@ class DiscoveredEstimate(Estimate):
             The confidence level, between 0 and 1.
         simultaneous
             Whether all intervals hold at once with probability `level`.
+        exact
+            Without effect: these intervals are never exact.
 
         Returns
         -------

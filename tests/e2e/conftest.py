@@ -90,6 +90,8 @@ def fresh(browser: Browser, watch: Watch) -> Iterator[Open]:
     contexts: list[BrowserContext] = []
 
     def make(viewport: ViewportSize | None = None, **options: Any) -> Page:
+        # Dates are written as the browser's language does.
+        options = {"locale": "en-GB"} | options
         context = browser.new_context(viewport=viewport or DESK, reduced_motion="reduce", **options)
         context.set_default_timeout(PATIENCE)
         contexts.append(context)

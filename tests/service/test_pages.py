@@ -245,7 +245,7 @@ def test_browsers_get_a_page_for_unknown_addresses_and_programs_a_problem(tmp_pa
             for path in ("/nowhere", "/answer", "/answer/", "/answer/a/b", "/results/"):
                 page = await call("GET", path, accept=browser)
                 assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8"), path
-                assert b'<a href="/">ask a question</a>' in page.body
+                assert b'<a href="/" data-text="missing.ask"></a>' in page.body
                 assert "unsafe" not in page.headers["content-security-policy"]
                 told = await call("GET", path)
                 assert (told.status, told.headers["content-type"]) == (404, "application/problem+json"), path

@@ -32,11 +32,14 @@ def forms() -> dict[str, dn.Form]:
         "sample 1 of 3": dn.form(smokes=smokes, text=text, sets=sets, epsilon=1, spend="sample"),
         "sample 2 of 3": dn.form(smokes=smokes, text=text, years=years, epsilon=2, spend="sample", draw=2),
         "sample 3 of 40": dn.form(many, epsilon=3, spend="sample", draw=3),
-        "skipped": dn.form(fruit=fruit, other=other, years=years, text=text, epsilon=3, skip=["fruit", "years", "text"]),
+        "skipped": dn.form(
+            fruit=fruit, other=other, years=years, text=text, epsilon=3, skip=["fruit", "years", "text"]
+        ),
         "catch-all, skipped": dn.form(other=other, smokes=smokes, epsilon=2, skip=["other"]),
         "pair": dn.form(a=smokes, b=years, c=fruit, epsilon=2, relate=[("a", "c")]),
         "pairs, skipped, sampled": dn.form(
-            a=smokes, b=years, c=fruit, d=other, epsilon=2, relate=[("d", "a"), ("b", "c")], skip=["b", "d"], spend="sample"
+            a=smokes, b=years, c=fruit, d=other, epsilon=2, relate=[("d", "a"), ("b", "c")], skip=["b", "d"],
+            spend="sample",
         ),
         "conditions": dn.form(
             smokes=smokes, fruit=fruit, bits=bits, epsilon=2, public=public, skip=["bits"],
@@ -227,11 +230,8 @@ def bad_forms(known: dict[str, dn.Form]) -> list[object]:
     question(0, "colour", "red", "question must not have the field 'colour'")
     question(0, "alphabet", {"kind": "list"}, "alphabet kind must be")
     question(0, "alphabet", {"kind": "closed", "symbols": ["no", "no"]}, "symbols must be distinct")
-    change(
-        "conditions",
-        "a form must have each question once",
-        lambda fields: fields["public"].append(fields["questions"][0]),
-    )
+    twice = "a form must have each question once"
+    change("conditions", twice, lambda fields: fields["public"].append(fields["questions"][0]))
     change("split", "2 to 256 questions", lambda fields: (fields["questions"].pop(), fields["parts"].pop()))
     change("split", "the order of a form must name each of its questions once", lambda fields: fields["parts"].pop())
     change("split", "the order of a form must name each", lambda fields: fields["parts"].append(fields["parts"][0]))

@@ -56,6 +56,17 @@ def test_permanent_reports() -> None:
         assert reference.permanent_form(text, answers_of(row), int(row["cohort"]), secret, words).hex() == row["report"]
 
 
+def test_a_form_has_one_text() -> None:
+    """Another client would refuse other words for the same form, or read another form."""
+    fields = json.loads(TEXTS["conditions"])
+    for other in (fields | {"participation": "once"}, fields | {"when": fields["when"][::-1]}):
+        with pytest.raises(dn.SurveyError) as caught:
+            dn.Form.from_fields(other)
+        assert str(caught.value) == (
+            "form must be written as its to_json writes it: no empty list, and conditions in the order of questions"
+        )
+
+
 def test_the_vectors_skip_leave_out_and_draw() -> None:
     given = [row["answers"] for row in rows("form_reports")]
     assert sum(None in answers.values() for answers in given) > 5

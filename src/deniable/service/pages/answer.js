@@ -57,7 +57,10 @@ async function start() {
     asked = { survey, agreed, rules, kind, n: kind.numbers(agreed), client, window };
   } catch (problem) {
     const reason = problem.message ? foreign(problem.message) : text("answer.keepsNothing");
-    return stop(title, parts("answer.unable", { reason }));
+    // In a frame of another site a browser may keep nothing, and in a tab of its own it does.
+    const tab = { href: location.pathname, target: "_blank", rel: "noopener noreferrer" };
+    const away = parent !== window && [" ", el("a", tab, text("answer.ownTab"))];
+    return stop(title, [...parts("answer.unable", { reason }), ...(away || [])]);
   }
   $("headline").textContent = headline(asked.n);
   explain(asked);

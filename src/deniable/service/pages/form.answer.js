@@ -17,11 +17,17 @@ import { atMost } from "./words.js";
 
 /** The form that the client answers, checked, and of each part its kind and its channel. */
 export async function prepare(fields) {
-  const [form] = await Promise.all([readForm(fields), load("form")]);
+  const [form] = await Promise.all([readForm(fields), load("form"), styled()]);
   const byName = new Map([...fields.questions, ...(fields.public ?? [])].map((question) => [question.name, question]));
   const shown = await Promise.all(fields.parts.map((part, place) => partOf(form.parts[place], part, byName)));
   return Object.assign(form, { byName, shown });
 }
+
+/** The style of forms, which no other survey needs. */
+const styled = () =>
+  new Promise((done) => {
+    document.head.append(el("link", { rel: "stylesheet", href: "/pages/form.css", onload: done, onerror: done }));
+  });
 
 /** A part as its kind takes it: a survey over the answers that it has, or over the pairs of two lists. */
 async function partOf(made, { questions, encoding, mechanism }, byName) {

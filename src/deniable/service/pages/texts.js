@@ -44,6 +44,9 @@ export const number = (value, options) => new Intl.NumberFormat(now.locale, opti
 export const fixed = (value, digits, options) =>
   number(value, { minimumFractionDigits: digits, maximumFractionDigits: digits, ...options });
 
+/** A number with at most so many significant digits. */
+export const digits = (value, most) => number(value, { maximumSignificantDigits: most });
+
 /** A share of 1 as a percentage with so many digits after the point. */
 export const percentage = (share, digits = 0) => fixed(share, digits, { style: "percent" });
 

@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 HERE = Path(__file__).parent
 NAMES = (
     *("yes_no", "homepages", "two_weeks", "every_day", "same_people", "groups", "hours_a_week", "sensitive"),
-    *("free_text", "own_mechanism", "crowd", "planted_reports", "several_questions"),
+    *("free_text", "own_mechanism", "crowd", "planted_reports", "several_questions", "relations"),
     *("spark_counting", "javascript_app"),
 )
 SECONDS = 600  # for one cell: more than any takes on a busy machine

@@ -167,7 +167,7 @@ class DiscoveredEstimate(Estimate):
         """None: texts that no report can tell apart are not declared."""
         return ()
 
-    def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
+    def intervals(self, level: float = 0.95, *, simultaneous: bool = False, exact: bool = True) -> Floats:
         """Confidence intervals of the declared texts, given that they were declared (`decoders.selection`).
 
         With `simultaneous` all of them hold at once, and so do those of all candidates that were tested, declared or
@@ -179,6 +179,8 @@ class DiscoveredEstimate(Estimate):
             The confidence level, between 0 and 1.
         simultaneous
             Whether all intervals hold at once with probability `level`.
+        exact
+            Without effect: these intervals are never exact.
 
         Returns
         -------

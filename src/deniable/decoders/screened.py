@@ -156,7 +156,7 @@ class ScreenedEstimate(Estimate):
         """Candidates of the joint problem that no report can tell apart."""
         return self.joint.groups
 
-    def intervals(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
+    def intervals(self, level: float = 0.95, *, simultaneous: bool = False, exact: bool = True) -> Floats:
         """Confidence intervals for each symbol that account for the selection.
 
         The interval of a kept candidate is conditional on its being kept (`decoders.selection`). That of an excluded
@@ -169,6 +169,8 @@ class ScreenedEstimate(Estimate):
             The confidence level, between 0 and 1.
         simultaneous
             Whether all S intervals hold at once with probability `level` (Bonferroni), whatever was selected.
+        exact
+            Without effect: these intervals are never exact.
 
         Returns
         -------

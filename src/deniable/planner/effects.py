@@ -46,6 +46,10 @@ class EffectPlan:
         "difference" or "coefficient".
     people_without_noise : int
         How many people true answers would need for the same.
+    measured : Effect
+        The variance of the effect, for a survey.
+    at_epsilon : callable, optional
+        The survey of another epsilon; None where a survey was given.
 
     Examples
     --------
@@ -53,6 +57,8 @@ class EffectPlan:
     >>> plan = dn.plan(effect=0.05, share=0.2, power=0.8, epsilon=2)
     >>> plan.found, plan.n, plan.people_without_noise
     ('n', 4456, 2182)
+    >>> plan.rows()[0], plan.to_json()["found"], type(plan.chart()).__name__
+    (('people', '4,456 (found)'), 'n', 'OfflineChart')
     >>> [row["epsilon"] for row in plan.curve([1000, 5000])][:2], round(plan.curve([5000])[1]["power"], 2)
     ([1.0, 1.0], 0.84)
     """
@@ -67,8 +73,8 @@ class EffectPlan:
     found: str
     what: str
     people_without_noise: int
-    _size: Effect = field(repr=False)
-    _make: Callable[[float], Survey] | None = field(repr=False)
+    measured: Effect = field(repr=False)
+    at_epsilon: Callable[[float], Survey] | None = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """The plan as a JSON object."""
@@ -92,7 +98,7 @@ class EffectPlan:
             people = [max(2, round(self.n * SPAN ** (2 * place / (POINTS - 1) - 1))) for place in range(POINTS)]
         rows = []
         for epsilon, survey in self._surveys():
-            variance = self._size.variance(survey, self.effect)
+            variance = self.measured.variance(survey, self.effect)
             rows += [
                 {"epsilon": epsilon, "n": int(n), "power": power_of(self.effect, variance, n, self.alpha)}
                 for n in dict.fromkeys(people)
@@ -100,11 +106,11 @@ class EffectPlan:
         return rows
 
     def _surveys(self) -> Iterator[tuple[float | None, Survey | None]]:
-        if self._make is not None and self.epsilon / 2 >= EPSILONS[0]:
-            yield self.epsilon / 2, self._make(self.epsilon / 2)
+        if self.at_epsilon is not None and self.epsilon / 2 >= EPSILONS[0]:
+            yield self.epsilon / 2, self.at_epsilon(self.epsilon / 2)
         yield self.epsilon, self.survey
-        if self._make is not None and self.epsilon * 2 <= EPSILONS[1]:
-            yield self.epsilon * 2, self._make(self.epsilon * 2)
+        if self.at_epsilon is not None and self.epsilon * 2 <= EPSILONS[1]:
+            yield self.epsilon * 2, self.at_epsilon(self.epsilon * 2)
         yield None, None
 
     def chart(self) -> "alt.LayerChart":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns import check_digest, refuse_rows, said_codes
+from deniable.columns import check_digest, said_codes
 from deniable.errors import DataError, WireError
 from deniable.reports import Report
 from deniable.survey import Survey
@@ -67,18 +67,16 @@ def collapsed(
         wanted = [*wanted, "__people"] if "__people" not in wanted else wanted
     else:
         table = read_table(data, wanted)
+    if counts is not None and not (pa.types.is_integer(table[counts].type) or pa.types.is_floating(table[counts].type)):
+        raise DataError(f"counts must be a column of numbers, got {table[counts].type} in {counts!r}")
     before = table.num_rows if counts is None else int(pc.sum(table[counts]).as_py() or 0)
     kept = _without_missing(table)
+    if counts is None and weights is None and not apart:
+        return _counted(kept, keys, before, missing)
     people = np.ones(kept.num_rows) if counts is None else _numbers(kept, counts, "counts")
     if (people != np.floor(people)).any() or (people < 0).any():
         raise DataError(f"column {counts!r} must hold whole numbers of people from 0 on, got others")
-    dropped = before - int(people.sum())
-    if dropped and missing == "raise":
-        raise DataError(
-            f"rows must have no missing values, got {dropped:,} with one; pass missing='drop' to leave them out"
-        )
-    if not len(people) or not people.sum():
-        raise DataError(f"data must have rows without missing values, got none of {before:,}")
+    dropped = _dropped(before, int(people.sum()), missing)
     each = np.ones(kept.num_rows) if weights is None else _numbers(kept, weights, "weights")
     if not np.isfinite(each).all() or (each <= 0).any():
         bad = int((~(each > 0)).sum())
@@ -95,6 +93,25 @@ def collapsed(
         )
     n, w, s = (sums[name].to_numpy() for name in ("__n", "__w", "__s"))
     return CollapsedRows(sums.select(list(keys)), n, w, s, dropped, int(people.sum()))
+
+
+def _counted(kept: Any, keys: Sequence[str], before: int, missing: str) -> CollapsedRows:
+    """Of rows that stand for one person each: nothing is added up, which takes as long as counting does."""
+    dropped = _dropped(before, kept.num_rows, missing)
+    found = kept.group_by(list(keys)).aggregate([([], "count_all")])
+    n = np.asarray(found["count_all"].to_numpy(), float)
+    return CollapsedRows(found.select(list(keys)), n, n, n, dropped, kept.num_rows)
+
+
+def _dropped(before: int, people: int, missing: str) -> int:
+    """How many people had a missing value, where that is allowed."""
+    if before - people and missing == "raise":
+        raise DataError(
+            f"rows must have no missing values, got {before - people:,} with one; pass missing='drop' to leave them out"
+        )
+    if not people:
+        raise DataError(f"data must have rows without missing values, got none of {before:,}")
+    return before - people
 
 
 def read_table(data: Any, wanted: Sequence[str]) -> Any:
@@ -116,7 +133,11 @@ def read_table(data: Any, wanted: Sequence[str]) -> Any:
             raise DataError(f"data must be a Parquet file or a table, got {os.fspath(data)!r}: {problem}") from None
     if isinstance(data, Mapping):
         _check_names(list(data), wanted)
-        return pa.table({name: _column(data[name]) for name in wanted})
+        columns = {name: _column(data[name]) for name in wanted}
+        if len({len(column) for column in columns.values()}) > 1:
+            told = ", ".join(f"{len(column):,} in {name!r}" for name, column in columns.items())
+            raise DataError(f"columns must be of one length, got {told}")
+        return pa.table(columns)
     if hasattr(data, "columns") and hasattr(data, "iloc"):  # pandas
         _check_names([str(name) for name in data.columns], wanted)
         return pa.table({name: _column(data[name]) for name in wanted})
@@ -156,10 +177,11 @@ def _without_missing(table: Any) -> Any:
             column = column.cast(column.type.value_type)
         if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
             column = column.cast(pa.string() if pa.types.is_string_view(column.type) else pa.binary())
-        if pa.types.is_floating(column.type):
+        if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
             column = pc.if_else(pc.is_nan(column), None, column)
         columns[name] = column
-    return pa.table(columns).drop_null()
+    found = pa.table(columns)
+    return found.drop_null() if any(column.null_count for column in found.columns) else found
 
 
 def _numbers(table: Any, name: str, what: str) -> Floats:
@@ -254,5 +276,11 @@ def reports_of(survey: Survey, table: Any, columns: Sequence[str]) -> tuple[npt.
                 f"{column.type}; true answers are randomised first, with dn.privatize"
             )
         responses = column.to_numpy().astype(np.int64)
-    refuse_rows({rule.reason: int(rows.sum()) for rule, rows in refused_rows(survey.report_format, cohorts, responses)})
+    wrong = {rule.reason: int(rows.sum()) for rule, rows in refused_rows(survey.report_format, cohorts, responses)}
+    if any(wrong.values()):
+        told = ", ".join(f"{count:,} {reason}" for reason, count in wrong.items() if count)
+        raise WireError(
+            f"column {columns[0]!r} must hold reports of this survey, got others ({told}); name the survey that they "
+            "answer"
+        )
     return cohorts, responses

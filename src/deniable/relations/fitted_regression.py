@@ -103,10 +103,12 @@ class Regression:
 
     @property
     def is_linear(self) -> bool:
+        """Whether the outcome is a number."""
         return self.model.size(1) == 2 and hasattr(self.model, "edges")
 
     @property
     def others(self) -> list[Any]:
+        """The answers but the base."""
         return [answer for place, answer in enumerate(self.answers) if place != self.base]
 
     @property
@@ -127,6 +129,12 @@ class Regression:
         return pd.DataFrame(table, index=list(self.terms), columns=[str(answer) for answer in self.others])
 
     def flat(self) -> tuple[Floats, Floats]:
+        """Coefficients and standard errors, answer by answer.
+
+        Returns
+        -------
+        tuple of ndarray
+        """
         size = self.problem.outcome_size
         with np.errstate(invalid="ignore"):
             return self.theta[:size] / self._units, np.sqrt(np.diag(self.covariance_scaled)[:size]) / self._units
@@ -175,6 +183,7 @@ class Regression:
 
     @property
     def names(self) -> Any:
+        """Labels of the coefficients, answer by answer."""
         import pandas as pd
 
         if self.is_linear:

@@ -167,7 +167,7 @@ def with_always(name: Any, tallies: object, always: object) -> GroupShares:
 
 def _check(tally: Tally) -> None:
     survey = tally.survey
-    said = survey.mechanism.said or survey.symbols
+    said = survey.mechanism.said or survey.symbols or ()
     if survey.symbols is None or not survey.mechanism.one_column or survey.cohorts > 1 or survey.columns != len(said):
         raise DecodeError(
             "noncompliance must be modelled for answers that are said as they are; use dn.design or dn.krr"

@@ -116,9 +116,12 @@ def check_covariates(x: Floats, terms: list[str], people: int) -> None:
 
 def offset_of(frame: Any, offset: str) -> Floats:
     try:
-        return np.asarray(frame[offset], float)
+        found = np.asarray(frame[offset], float)
     except (TypeError, ValueError):
         raise DataError(f"offset must be a column of numbers, got others in {offset!r}") from None
+    if not np.isfinite(found).all():
+        raise DataError(f"offset must be a column of finite numbers, got others in {offset!r}")
+    return found
 
 
 def bin_edges(survey: Survey) -> tuple[float, ...]:

@@ -123,6 +123,8 @@ def regress(
         raise DecodeError("surveys of all groups must have the same answers; got different ones")
     if missing not in ("drop", "raise"):
         raise DecodeError(f"missing must be 'drop' or 'raise', got {missing!r}")
+    if starts < 0:
+        raise DecodeError(f"starts must be at least 0, got {starts}; it is how many searches follow the first")
     hidden = _one_hidden(randomized)
     try:
         parsed = formulaic.Formula(right)

@@ -36,6 +36,7 @@ VALUES: list[Any] = [
     dn.plan(n=10_000, symbols=["no", "yes"], epsilon=1),
     dn.difference(dn.decode(TALLY), dn.decode(dn.Tally(SURVEY, [[600, 300, 100]]))),
     dn.track([TALLY] * 4),
+    dn.plan(effect=0.1, share=0.2, power=0.8, epsilon=1),
     dn.crosstab({"<i>women</i>": TALLY, "men": dn.Tally(SURVEY, [[600, 300, 100]])}),
 ]
 

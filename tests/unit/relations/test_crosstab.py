@@ -1,5 +1,6 @@
 """Cross-tables: what they say of simple tables, and what they refuse."""
 
+import json
 import math
 from typing import Any
 
@@ -175,3 +176,85 @@ def test_a_table_too_large_for_its_covariance_is_refused() -> None:
     tally = dn.simulate(survey, np.full(3000, 1 / 3000), n=10_000, rng=np.random.default_rng(0))
     with pytest.raises(dn.DecodeError, match="at most 4096 cells, got 2 x 3000"):
         dn.crosstab({"a": tally, "b": tally})
+
+
+FORCED = {"a": dn.design("forced", p=0.7, yes=0.2), "b": dn.design("forced", p=0.7, yes=0.1)}
+
+
+def said(shares: list[float], n: int = 10**7) -> dict[str, dn.Tally]:
+    """What is said by exactly as many as the shares of honest no, honest yes and always no give."""
+    found = {}
+    for name, design in FORCED.items():
+        law = [float(design.mechanism.probability(1, (cell,))) for cell in (0, 1)]
+        yes = round(n * (shares[0] * law[0] + shares[1] * law[1]))
+        found[name] = dn.Tally(design, [[n - yes, yes]])
+    return found
+
+
+def test_those_who_always_say_no_are_a_column() -> None:
+    women, men = [0.6, 0.25, 0.15], [0.5, 0.4, 0.1]
+    table = dn.crosstab({"women": said(women), "men": said(men)}, noncompliance="no")
+    assert table.columns.symbols == ("no", "yes", "(always no)")
+    assert table.conditional(raw=True) == pytest.approx(np.array([women, men]), abs=1e-6)
+    low, high = table.conditional_intervals()[0, 2]
+    assert low < 0.15 < high
+    assert table.difference("men", "women", "yes")[0] == pytest.approx(0.15, abs=1e-6)
+    assert table.independence.pvalue < 1e-6
+    counts = [int(n) for tally in said(women).values() for n in tally.counts[0]]
+    rows = {"said": ["no", "yes"] * 2, "dice": ["a", "a", "b", "b"], "n": counts}
+    fit = dn.regress("said ~ 1", rows, survey=FORCED, group="dice", counts="n", noncompliance="no")
+    assert fit.shares()["share"].to_numpy() == pytest.approx(table.conditional()[0], abs=1e-5)
+    assert fit.shares()[["low", "high"]].to_numpy() == pytest.approx(table.conditional_intervals()[0], abs=1e-4)
+
+
+BOTH = said([0.6, 0.25, 0.15], 1000)
+NEVER: list[tuple[Any, Any, str]] = [
+    (TALLY, "no", "group 'x' must be a dict of two tallies or more, of surveys with different odds, for noncompliance"),
+    ({"a": BOTH["a"]}, "no", "group 'x' must be a dict of two tallies or more"),
+    ({"a": BOTH["a"], "b": BOTH["a"]}, "no", "surveys of group 'x' must have different odds to tell who always says"),
+    ({"a": BOTH["a"], "b": [1, 2]}, "no", "group 'x' must be given as tallies, got list; count its reports"),
+    (
+        {"a": BOTH["a"], "b": dn.Tally(FORCED["b"])},
+        "no",
+        "group 'x' must have reports of each of its surveys",
+    ),
+    (
+        {"a": BOTH["a"], "b": dn.Tally(dn.krr(3, epsilon=1), [[5, 5, 5]])},
+        "no",
+        "surveys of group 'x' must have",
+    ),
+    (BOTH, "maybe", "noncompliance must be one of 'no', 'yes', got 'maybe'"),
+    (
+        {"a": dn.Tally(dn.oue(2, epsilon=1), [[3, 4]], reports=[7]), "b": BOTH["b"]},
+        "no",
+        "noncompliance must be modelled for answers that are said as they are; use dn.design or dn.krr",
+    ),
+]
+
+
+@pytest.mark.parametrize(("group", "always", "told"), NEVER)
+def test_noncompliance_that_cannot_be_found_is_refused(group: Any, always: Any, told: str) -> None:
+    with pytest.raises(dn.DeniableError) as problem:
+        dn.crosstab({"x": group, "y": BOTH}, noncompliance=always)
+    assert told in str(problem.value)
+
+
+def test_shares_of_groups_are_not_divided_by_a_noisy_sum() -> None:
+    """Bits of one report do not add up to one: the group's size is what is known."""
+    survey = dn.krappor(2, epsilon=2)
+    tally = dn.simulate(survey, [0.7, 0.3], n=1000, rng=np.random.default_rng(4))
+    table = dn.crosstab({"a": tally, "b": tally})
+    assert np.allclose(table.conditional(raw=True)[0], dn.decode(tally).raw)
+    value, low, high = table.difference("a", "b", 1)
+    assert value == 0
+    assert low == pytest.approx(-high)
+
+
+def test_a_table_as_json_has_no_infinite_numbers() -> None:
+    survey = dn.krr(4, epsilon=30)
+    table = dn.crosstab({"a": dn.Tally(survey, [[9, 1, 0, 0]]), "b": dn.Tally(survey, [[3, 4, 2, 1]])})
+    told = table.to_json()
+    json.dumps(told, allow_nan=False)
+    assert told["independence"]["p_value"] is None
+    assert (told["rows"], told["columns"]["symbols"]) == ({"name": "group", "symbols": ["a", "b"]}, [0, 1, 2, 3])
+    assert [cell["row"] for cell in told["cells"]] == ["a"] * 4 + ["b"] * 4

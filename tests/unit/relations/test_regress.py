@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, root
 
 import deniable as dn
 from deniable.relations.fitting import covariance
@@ -54,10 +54,17 @@ def test_coefficients_of_hand_run_designs_equal_direct_maximum_likelihood(name: 
     points = np.random.default_rng(9).normal(size=(50, 2)) * 2
     ends = [minimize(minus, b, method="BFGS", options={"gtol": 1e-7}) for b in points]
     best = min(ends, key=lambda end: end.fun)
-    polished = minimize(minus, fit.params.to_numpy(), method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-12})
     assert fit.llf >= -best.fun - 1e-6  # the best of fifty starts
-    assert fit.params.to_numpy() == pytest.approx(polished.x, abs=1e-5)
-    assert minus(fit.params.to_numpy()) <= polished.fun + 1e-9
+
+    def slope(b: Any) -> Any:
+        share = 1 / (1 + np.exp(-(b[0] + b[1] * data["old"])))
+        p = chance[0] * (1 - share) + chance[1] * share
+        each = np.where(yes, 1 / p, -1 / (1 - p)) * (chance[1] - chance[0]) * share * (1 - share)
+        return np.array([each.sum(), each @ data["old"]])
+
+    polished = root(slope, best.x, tol=1e-12)
+    assert np.abs(slope(polished.x)).max() < 1e-8
+    assert fit.params.to_numpy() == pytest.approx(polished.x, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -280,7 +287,51 @@ WARNER = DESIGNS["warner"]
             {"survey": {0: WARNER, 9: DESIGNS["forced"]}, "group": "x"},
             "every group must have reports, got none of 9",
         ),
-        ("y ~ x", {"y": [0, 5], "x": [1, 2]}, {"survey": dn.warner(epsilon=1)}, "response out of range"),
+        (
+            "y ~ x",
+            {"y": [0, 5], "x": [1, 2]},
+            {"survey": dn.warner(epsilon=1)},
+            "must hold reports of this survey, got others (1 resp",
+        ),
+        ("said ~ x", {"said": ["no", "yes"], "x": [1]}, {}, "columns must be of one length, got 2 in 'said', 1 in 'x'"),
+        (
+            "said ~ x",
+            BASE | {"n": ["1"] * 80},
+            {"counts": "n"},
+            "counts must be a column of numbers, got string in",
+        ),
+        (
+            "said ~ x",
+            BASE | {"n": [-1] * 80},
+            {"counts": "n"},
+            "column 'n' must hold whole numbers of people",
+        ),
+        ("said ~ x", BASE | {"w": ["a"] * 80}, {"weights": "w"}, "weights must be a column of numbers, got string in"),
+        (
+            "said ~ x",
+            BASE | {"o": [np.inf] * 80},
+            {"offset": "o"},
+            "offset must be a column of finite numbers",
+        ),
+        (
+            "said ~ x",
+            BASE | {"o": ["a"] * 80},
+            {"offset": "o"},
+            "offset must be a column of numbers, got others",
+        ),
+        ("said ~ x", BASE | {"x": [np.inf] * 80}, {}, "covariates must be finite numbers, got others in x"),
+        (
+            "said ~ x",
+            BASE | {"c": [0] * 80},
+            {"clusters": "c"},
+            "every stratum must have at least two clusters",
+        ),
+        (
+            "said ~ x",
+            BASE,
+            {"starts": -1},
+            "starts must be at least 0, got -1; it is how many",
+        ),
         ("said ~ x", 7, {}, "data must be a pandas, Polars or Arrow table"),
     ],
 )
@@ -308,3 +359,61 @@ def test_missing_values_are_dropped_and_counted() -> None:
     fit = dn.regress("said ~ x", {"said": ["no", "yes", None, "no"], "x": [1, 2, 3, None]}, survey=WARNER)
     assert (fit.nobs, fit.dropped) == (2, 2)
     assert "2 rows with a missing value were left out." in repr(fit)
+
+
+def test_profile_limits_are_where_the_likelihood_has_fallen_by_two() -> None:
+    survey = DESIGNS["crosswise"]
+    data = people(survey, 800)
+    fit = dn.regress("said ~ old", data, survey=survey)
+    found = fit.conf_int(method="profile")
+    wald = fit.conf_int()
+    low, high = found.loc["old"]
+    for limit in (low, high):
+        held = dn.regress("said ~ 1", data | {"off": limit * data["old"]}, survey=survey, offset="off")
+        assert 2 * (fit.llf - held.llf) == pytest.approx(1.959964**2, rel=1e-3)
+    assert low < fit.params["old"] < high
+    assert np.abs(found.to_numpy() - wald.to_numpy()).max() < 0.6 * fit.bse.max()
+    many = dn.regress("y ~ x", {"y": [0, 1, 2] * 40, "x": list(range(120))}, survey=dn.krr(3, epsilon=3))
+    assert many.conf_int(method="profile").shape == (4, 2)
+
+
+def test_profile_limits_are_open_where_only_one_side_is_known() -> None:
+    """Nobody says yes: the log odds have an upper limit alone."""
+    fit = dn.regress("y ~ 1", {"y": [0, 1], "n": [1000, 119]}, survey=dn.warner(epsilon=2), counts="n")
+    low, high = fit.conf_int(method="profile").iloc[0]
+    assert low == -np.inf
+    assert -6 < high < -1
+    assert fit.shares().loc["yes", "low"] == 0
+    assert 0 < fit.shares().loc["yes", "high"] < 0.1
+
+
+def test_methods_that_do_not_fit_are_refused() -> None:
+    survey = DESIGNS["warner"]
+    fit = dn.regress("said ~ old", people(survey), survey=survey, robust=True)
+    with pytest.raises(dn.DecodeError, match="method must be 'wald' or 'profile', got 'exact'"):
+        fit.conf_int(method="exact")
+    with pytest.raises(dn.DecodeError, match="method 'profile' must be of people who were sampled independently"):
+        fit.conf_int(method="profile")
+    with pytest.raises(dn.DecodeError, match=r"alpha must be between 0 and 1, got 2; 0\.05 gives intervals"):
+        fit.conf_int(2)
+    number = dn.number(0, 1, 1, bins=8)
+    flat = dn.regress("y ~ 1", {"y": [0, 7] * 4}, survey=number)
+    assert flat.unknown.any() == (not np.isfinite(flat.conf_int(method="profile").to_numpy()).all())
+
+
+def test_poststratified_shares_agree_with_survey_sampling_where_nothing_is_random() -> None:
+    """Weights N_h / n_h: the share is the sum of N_h / N times the stratum's, its variance the stratified one."""
+    rng = np.random.default_rng(8)
+    stratum = np.repeat([0, 1, 2], [100, 300, 200])
+    size = np.array([5000.0, 2000.0, 3000.0])
+    yes = rng.random(600) < np.array([0.1, 0.5, 0.3])[stratum]
+    n = np.bincount(stratum)
+    w = (size / n)[stratum]
+    fit = dn.regress(
+        "y ~ 1", {"y": yes.astype(int), "s": stratum, "w": w}, survey=dn.warner(epsilon=30), weights="w", strata="s"
+    )
+    p = np.array([yes[stratum == h].mean() for h in range(3)])
+    share = float(size @ p / size.sum())
+    variance = float(((size / size.sum()) ** 2 * p * (1 - p) / (n - 1)).sum())
+    assert fit.shares().loc["yes", "share"] == pytest.approx(share, abs=1e-9)
+    assert float(fit.bse.iloc[0]) * share * (1 - share) == pytest.approx(variance**0.5, rel=1e-6)

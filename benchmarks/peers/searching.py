@@ -51,7 +51,7 @@ def found(method: str, people: dict[str, int], epsilon: float, letters: str, fra
     sketch = CMSServer(epsilon, ROWS, CELLS)
     one = CMSClient(epsilon, sketch.get_hash_funcs(), CELLS)
     given: dict[str, Any] = {"max_string_length": length, "fragment_length": fragment, "index_mapper": str}
-    kinds = {
+    kinds: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         "PEM": (PEMClient, PEMServer, {"start_length": 0, "alphabet": list(letters)}),
         "TreeHist": (TreeHistClient, TreeHistServer, {"alphabet": list(letters)}),
         "SFP": (SFPClient, SFPServer, {"alphabet": set(letters)}),

@@ -11,8 +11,7 @@ p-value is exact (`drawn`). Three things keep it so:
   the texts that a level completes only the best are looked at further, but the error is shared among all of them.
 * What is declared joins the model in rounds, and is never tested again. As long as nothing false is declared, models
   depend on what people wrote alone. Each round has its own part of the allowed error, so no fit can be tuned to its
-  candidates. (A model that candidates may join before they are tested was tried: it had a third more false
-  discoveries than it was asked for, since two of them can join together that would not pass one by one.)
+  candidates.
 * Candidates whose beginnings are promising have more of the error (weighted Bonferroni): the promise is that of levels
   which do not see the text.
 
@@ -141,7 +140,7 @@ class Texts:
     --------
     >>> texts = Texts()
     >>> texts.share(np.log([0.5, 0.25, 0.25]))
-    >>> texts.add("elk", b"elk\xff", 1, float(np.log(0.5)))
+    >>> texts.add("elk", b"elk\\xff", 1, float(np.log(0.5)))
     >>> texts.names, texts.chances, texts.size
     (['elk'], array([0.5]), 3)
     """

@@ -1,5 +1,6 @@
 /** The respondent's side of deniable: answers are randomised before they leave the device. */
 
+import type { Answers, Form, FormReport } from "./form.js";
 import type { DeviceKey } from "./key.js";
 
 /**
@@ -7,6 +8,10 @@ import type { DeviceKey } from "./key.js";
  * integer, or bytes. To a survey of numbers: any finite number, or the name of a bin.
  */
 export type Answer = string | number | bigint | Uint8Array;
+
+/** What a client is given, and gives: of a form, answers by the names of its questions. */
+export type AnswerTo<Asked> = Asked extends Form ? Answers : Answer;
+export type ReportOf<Asked> = Asked extends Form ? FormReport : Report;
 
 /** A survey that has been read and checked; what is in `encoding` and `mechanism` is for the client alone. */
 export interface Survey {
@@ -60,8 +65,11 @@ export interface Delivery {
 }
 
 export interface Status {
-  /** Drawn once, before any answer; it travels in the clear with every report. */
-  cohort: number;
+  /**
+   * Drawn once, before any answer; it travels in the clear with every report. Of a form it is the number of all that
+   * was drawn, in decimal digits.
+   */
+  cohort: number | string;
   /** How many reports are in the outbox. */
   waiting: number;
   /** How many reports left the outbox without being counted: `closed`, `unknown-survey`, or `refused` one by one. */
@@ -109,14 +117,19 @@ export interface SendOptions {
   timeout?: number;
 }
 
-/** One respondent of one survey. */
-export class Client<Key extends DeviceKey | undefined = undefined> {
-  constructor(survey: Survey | string | object, options?: Options & { key?: Key });
-  readonly survey: Survey;
-  /** Randomise one answer, and charge the ledger. Nothing is sent. A promise where there is a key. */
-  report(value: Answer): Key extends DeviceKey ? Promise<Report> : Report;
+/** One respondent of one survey, or of a form. */
+export class Client<
+  Key extends DeviceKey | undefined = undefined,
+  Asked extends Survey | Form | string | object = Survey,
+> {
+  constructor(survey: Asked, options?: Options & { key?: Key });
+  readonly survey: Asked extends Form ? Form : Survey;
+  /** The names of the questions that this device answers, of a form: ask no others. */
+  readonly questions: Asked extends Form ? readonly string[] : undefined;
+  /** Randomise one answer, or those to a form, and charge the ledger. Nothing is sent. A promise where there is a key. */
+  report(value: AnswerTo<Asked>): Key extends DeviceKey ? Promise<ReportOf<Asked>> : ReportOf<Asked>;
   /** The same, and put it into the outbox, where it waits for `send`; no network is needed. */
-  queue(value: Answer): Key extends DeviceKey ? Promise<Report> : Report;
+  queue(value: AnswerTo<Asked>): Key extends DeviceKey ? Promise<ReportOf<Asked>> : ReportOf<Asked>;
   /**
    * Deliver the outbox to the collector at `url`, a batch after the other. Without an answer, or with one that says
    * later, it returns at once; what a survey that is closed, or has been unknown for 30 days, refused for good is

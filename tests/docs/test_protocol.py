@@ -165,6 +165,42 @@ def test_reports(page: dict[str, Any]) -> None:
         assert list(fresh) == []
 
 
+def answers_of(page: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+    read = page["symbol_of"]
+    return {
+        name: float(value["double"]) if isinstance(value, dict) and "double" in value else read(value)
+        for name, value in row["answers"].items()
+    }
+
+
+def test_forms(page: dict[str, Any]) -> None:
+    known = {row["title"]: json.loads(row["text"]) for row in vectors("forms")}
+    assert dn.Form.from_fields(page["form"]).digest == page["form"]["digest"], "the form of the page is a form"
+    for form in known.values():
+        assert page["digest_of"](form) == form["digest"]
+        for place in range(len(form["parts"])):
+            _, survey = page["part_of"](form, place)
+            found = {name: value for name, value in page["thresholds"](survey).items() if name != "others"}
+            assert found == {name: int(survey["mechanism"][name]) for name in found}
+    for row in vectors("form_reports"):
+        form, words = known[row["form"]], iter([int(word) for word in row["words"]])
+        drawn, cohorts = page["draw"](form, words)
+        asked = {name for place in drawn for name in form["parts"][place]["questions"]}
+        assert [question["name"] for question in form["questions"] if question["name"] in asked] == row["questions"]
+        assert page["report_form"](form, drawn, cohorts, answers_of(page, row), words).hex() == row["report"]
+        assert list(words) == []
+    for row in vectors("form_permanent"):
+        form, fresh = known[row["form"]], iter([int(word) for word in row.get("words", ())])
+        rest, chosen = divmod(int(row["cohort"]), 1 << len(form["parts"]))
+        drawn, cohorts = [place for place in range(len(form["parts"])) if chosen >> place & 1], []
+        for part in form["parts"]:
+            rest, own = divmod(rest, part["encoding"].get("cohorts", 1))
+            cohorts.append(own)
+        secret = bytes.fromhex(row["secret"])
+        assert page["report_form"](form, drawn, cohorts, answers_of(page, row), fresh, secret).hex() == row["report"]
+        assert list(fresh) == []
+
+
 def test_a_catch_all_takes_what_is_not_listed(page: dict[str, Any]) -> None:
     survey = surveys()["krr, catch-all"]
     assert page["cells_of"](survey, 0, "lynx") == list(dn.Survey.from_fields(survey).encode(0, "lynx"))

@@ -71,6 +71,7 @@ def take(browser: Browser, links: list[str], kind: str, scheme: str) -> None:
         shoot(name)
     for name in KINDS:
         _kind(page, links[0], name, f"{kind} {scheme}", shoot)
+    _form(page, links[0], f"{kind} {scheme}", shoot)
     page.goto(links[-1])
     page.locator("#chart svg").wait_for()
     shoot("explore")
@@ -122,6 +123,54 @@ def _kind(page: Page, link: str, name: str, where: str, shoot: Callable[[str], N
     page.goto(private)
     page.locator("#shares svg").wait_for()
     shoot(f"results-{name}")
+
+
+def _form(page: Page, link: str, where: str, shoot: Callable[[str], None]) -> None:
+    """A form of three questions, from the first one to the results."""
+    page.goto(link)
+    page.get_by_label("Your question").fill("Do you smoke?")
+    page.locator("#answers").fill("no\nyes")
+    page.locator("#add-question").click()
+    page.locator("#q2-question").fill("How often do you drink?")
+    page.locator("input[name=q2-kind][value=ordered]").check()
+    page.locator("#q2-answers").fill("never\nseldom\noften\ndaily")
+    page.locator("#add-question").click()
+    page.locator("#q3-question").fill("How old are you?")
+    page.locator("input[name=q3-kind][value=number]").check()
+    page.locator("#q3-low").fill("18")
+    page.locator("#q3-high").fill("90")
+    page.locator("#form-title").fill(f"Habits ({where})")
+    page.locator("#people").fill("5000")
+    page.locator("#plan .big").wait_for()
+    page.locator("#preview-part summary").click()
+    page.get_by_role("button", name="Next").click()
+    page.locator("h1").click()
+    shoot("ask-form")
+    page.locator("#create").click()
+    page.locator("#made .qr").wait_for()
+    fields = page.locator("#made .link input")
+    respondents, private = fields.nth(0).input_value(), fields.nth(1).input_value()
+    page.goto(respondents)
+    page.evaluate(
+        """async (count) => {
+          const told = await (await fetch(location.pathname.replace("answer", "v1/surveys"))).json();
+          const { Client } = await import("/pages/deniable.min.js");
+          const { readForm } = await import("/pages/form.min.js");
+          const form = readForm(told.survey);
+          const often = ["never", "seldom", "seldom", "often"];
+          for (let i = 0; i < count; i++) {
+            const client = new Client(form);
+            const every = { do_you_smoke: i % 4 ? "no" : "yes", how_often_do_you_drink: often[i % 4],
+              how_old_are_you: 20 + ((7 * i) % 60) };
+            client.queue(Object.fromEntries(client.questions.map((name) => [name, every[name]])));
+            await client.send(location.origin);
+          }
+        }""",
+        600,
+    )
+    page.goto(private)
+    page.locator(".asked .chart svg").nth(2).wait_for()
+    shoot("results-form")
 
 
 def _roll(page: Page) -> None:

@@ -78,7 +78,7 @@ def test_no_link_of_a_page_has_the_administrators_key(server: Server, fresh: Ope
     assert "token" not in page.url
     page.locator("#manage button").first.wait_for()
     clean("Results")
-    page.locator("#manage").get_by_role("button", name="Duplicate").click()
+    page.locator("#manage").get_by_role("button", name="Copy as a new version").click()
     page.locator("#form").wait_for()
     until(page, "(document.getElementById('question')?.value ?? '') != ''")
     clean("Duplicate")

@@ -211,7 +211,7 @@ def test_a_duplicate_of_a_number_has_its_scale(server: Server, fresh: Open) -> N
     page = fresh()
     page.goto(address(server, "/", token=ADMIN))
     one = page.locator("#surveys li", has_text="How many litres?")
-    one.get_by_role("button", name="Duplicate").click()
+    one.get_by_role("button", name="Copy as a new version").click()
     assert page.get_by_label("They give a number").is_checked()
     found = {name: page.locator(f"#{name}").input_value() for name in ("low", "high", "step", "outside", "epsilon")}
     assert found == {"low": "0.5", "high": "10", "step": "0.5", "outside": "refuse", "epsilon": "2"}

@@ -107,7 +107,7 @@ def test_a_closed_for_good_survey_offers_no_reopening(server: Server, fresh: Ope
     open_ask(page, server)
     mine = page.locator("#surveys li").filter(has_text=survey.name)
     assert "closed for good, 0 answers" in mine.inner_text()
-    assert mine.get_by_role("button").all_inner_texts() == ["Duplicate", "Delete"]
+    assert mine.get_by_role("button").all_inner_texts() == ["Copy as a new version", "Delete"]
 
 
 def test_a_date_that_passes_ends_the_survey_on_every_page(server: Server, fresh: Open) -> None:
@@ -295,7 +295,7 @@ def test_duplicate_fills_the_form_and_makes_another_survey(server: Server, fresh
     server.create(survey, introduction="Hello.", thanks="Bye.", results="public", minimum=30, window="hour")
     page = fresh()
     open_ask(page, server)
-    page.locator("#surveys li").filter(has_text=survey.name).get_by_role("button", name="Duplicate").click()
+    page.locator("#surveys li").filter(has_text=survey.name).get_by_role("button", name="Copy as a new version").click()
     filled = {"question": "Again, please? (2)", "answers": "\n".join(SYMBOLS), "epsilon": "2", "introduction": "Hello."}
     filled |= {"thanks": "Bye.", "results": "public", "minimum": "30", "window": "hour", "closes": ""}
     for name, value in filled.items():
@@ -320,7 +320,7 @@ def test_duplicate_from_the_results_keeps_what_is_known(server: Server, fresh: O
     open_ask(page, server)
     scripted(page, survey, ["tea"] * 14)
     page.goto(f"{address(server, f'/results/{survey.digest}')}#candidate=tea&candidate=Tea&candidate=coffee")
-    page.locator("#manage").get_by_role("button", name="Duplicate").click()
+    page.locator("#manage").get_by_role("button", name="Copy as a new version").click()
     until(page, "() => document.getElementById('question')?.value == 'Free text? (2)'")
     assert page.locator("#epsilon").input_value() == "2.33333"
     assert page.get_by_label("They write what they like").is_checked()

@@ -156,12 +156,12 @@ test("what a plan shows, and what it does not, follows its error and its epsilon
   const plan = { errors: { max_error: { mean: 0.02, bound: 0.05 } }, smallest_visible: 0.04 };
   const { seen, unseen } = visible(plan, { odds: Math.E });
   assert.deepEqual(seen, [
-    "every answer that 4.0 % of people or more give",
+    "every answer that 4.0% of people or more give",
     "each share, up to about 5.0 points either way",
   ]);
   assert.deepEqual(unseen.slice(0, 2), [
     "what anyone answered",
-    "answers that fewer than 4.0 % give: they may look like none",
+    "answers that fewer than 4.0% give: they may look like none",
   ]);
   const weak = visible({ ...plan, smallest_visible: null }, { odds: Math.exp(3.5) });
   assert.deepEqual(weak.seen[0], "hardly any single answer for certain");

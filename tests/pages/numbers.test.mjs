@@ -12,9 +12,9 @@ import { fromField, toField } from "../../src/deniable/service/pages/written.js"
 test("shares are percentages or points, with a fixed number of digits", () => {
   assert.deepEqual(
     [0, 0.1234, 1].map((share) => percent(share)),
-    ["0.0 %", "12.3 %", "100.0 %"],
+    ["0.0%", "12.3%", "100.0%"],
   );
-  assert.equal(percent(0.95, 0), "95 %");
+  assert.equal(percent(0.95, 0), "95%");
   assert.deepEqual([points(0.05), points(-0.0125, 2)], ["5.0", "-1.25"]);
   assert.deepEqual([whole(999.5), whole(1234567)], ["1,000", "1,234,567"]);
 });

@@ -59,10 +59,10 @@ test("names differ where labels do not, hide nothing, and are none that an objec
 
 test("rows of a chart: an answer whose interval is unknown has no value where others have one", () => {
   const [one, two] = estimateRows([estimate("a", 0.25), { ...estimate("b", 0), raw_low: null, raw_high: null }], true);
-  assert.deepEqual([one.estimate, one.low, one.high, one.raw, one.value], [0.25, 0.15, 0.35, 0.25, "25.0 %"]);
+  assert.deepEqual([one.estimate, one.low, one.high, one.raw, one.value], [0.25, 0.15, 0.35, 0.25, "25.0%"]);
   assert.deepEqual([two.low, two.high, two.unknown, two.value], [null, null, true, null]);
   const [alone] = estimateRows([{ ...estimate("b", 0.5), raw_low: null, raw_high: null }], false);
-  assert.deepEqual([alone.unknown, alone.value, alone.raw], [false, "50.0 %", null]);
+  assert.deepEqual([alone.unknown, alone.value, alone.raw], [false, "50.0%", null]);
 });
 
 test("changes are sorted by how large they are, down or up", () => {
@@ -109,13 +109,13 @@ test("the last window against a normal one: what is unusual, and by how much", (
   const words = (rows) => latestWords(rows, { window: "day", level: 0.95 });
   assert.match(
     words([row]),
-    /^Other than on a normal day: anxious 19\.1 %, normally 9\.0 % \(8\.0 to 12\.0 points more\)\. Chance/,
+    /^Other than on a normal day: anxious 19\.1%, normally 9\.0% \(8\.0 to 12\.0 points more\)\. Chance/,
   );
   assert.match(
     words([{ ...row, raw_low: -0.12, raw_high: -0.08 }]),
-    /12\.0 points less\)\. .* once in 20 times; normal/,
+    /12\.0 points less\)\. .* once in 20 times\. Normal/,
   );
-  assert.match(words([{ ...row, unusual: false }]), /^Nothing unusual: normal is the mean/);
+  assert.match(words([{ ...row, unusual: false }]), /^Nothing unusual\. Normal is the mean/);
 });
 
 test("a trend shows what changed first, then the largest: four lines, or as many as changed, up to six", () => {
@@ -156,13 +156,13 @@ test("what is missing until there are results", () => {
   assert.deepEqual(soFar(12, rules, { closed: false, live: true }), {
     least: 50,
     count: "12 of 50 answers so far",
-    words: "Results appear by themselves once 50 are in: fewer would say too much about single people.",
+    words: "Results appear by themselves once 50 are in. Fewer would say too much about single people.",
   });
   assert.match(
     soFar(12, rules, { closed: false, live: false }).words,
-    /once 50 are in and the day is over \(in UTC\):/,
+    /once 50 are in and the day is over \(in UTC\)\. Fewer/,
   );
-  assert.match(soFar(0, { minimum: 0, window: "day" }, { closed: false, live: true }).words, /once one is in:/);
+  assert.match(soFar(0, { minimum: 0, window: "day" }, { closed: false, live: true }).words, /once one is in\. Fewer/);
   const over = soFar(1200, rules, { closed: true, live: false });
   assert.equal(over.count, "1,200 answers");
   assert.match(over.words, /^Enough have answered\. Results appear by themselves once the day is over/);
@@ -173,17 +173,17 @@ test("what is missing until there are results", () => {
 
 test("a trend in words: how often it errs follows its level", () => {
   const told = (window, level) => trendWords({ window, level, windows: Array(12) });
-  assert.match(told("day", 0.95), /^One point a day, 12 of them, each estimated .* A ring .* once in 20 times\.$/);
+  assert.match(told("day", 0.95), /^One point a day, 12 of them\. Each is estimated .* A ring .* once in 20 times\.$/);
   assert.match(
     told("hour", 0.99),
-    /^One point an hour, 12 of them, .* A ring marks an hour in which .* once in 100 times\.$/,
+    /^One point an hour, 12 of them\. .* A ring marks an hour in which .* once in 100 times\.$/,
   );
   const problem = "tallies must determine every symbol";
   assert.match(trendWords({ window: "day", level: 0.95, windows: [], problem }), /alone\. They could not .* symbol$/);
 });
 
 test("who sees what, and candidates that are one answer", () => {
-  assert.match(readers({ window: "hour", minimum: 1000 }), /^an hour's answers are shown once it is over/);
+  assert.match(readers({ window: "hour", minimum: 1000 }), /^Readers see an hour's answers once it is over/);
   assert.match(readers({ window: "day", minimum: 1000 }), /and 1,000 of them are in, so that/);
   assert.match(readers({ window: "day", minimum: 1 }), /and some are in, so that/);
   assert.equal(merged(3, 3), "");

@@ -94,8 +94,8 @@ test("a search that nobody waits for any more ends, and one that cannot end says
 test("what is shown is said with what is kept back", () => {
   assert.equal(
     keptBack(FOUND),
-    "One text passed the test; 95 % of such lists name nothing that nobody wrote. 675,586 were tested, and what fewer " +
-      "than about 1.2 % wrote cannot be told from chance: it is kept back.",
+    "One text passed the test; 95% of such lists name nothing that nobody wrote. 675,586 were tested, and what fewer " +
+      "than about 1.2% wrote cannot be told from chance: it is kept back.",
   );
   assert.match(
     keptBack({ ...FOUND, estimates: [] }),

@@ -210,7 +210,7 @@ def test_texts_and_the_closing_date_of_a_form_are_rules_with_limits(store: SQLit
                 ({"introduction": ["a"]}, "introduction must be text, got list"),
                 ({"closes": "tomorrow"}, "closes must be"),
                 ({"closes": "2001-01-01"}, "closes must be in the future"),
-                ({"minimum": 3}, "rules to change must be among closes, introduction, thanks"),
+                ({"minimum": 3}, "rules to change must be among closes, introduction, thanks, frames"),
             ):
                 refused = await call.admin("PATCH", path, {"rules": wrong})
                 assert refused.status == 422, wrong

@@ -71,7 +71,8 @@ def test_whoever_asked_may_close_reopen_change_and_delete(store: SQLiteStore) ->
 
 
 def test_what_may_not_be_changed_is_refused(store: SQLiteStore) -> None:
-    fixed = "rules to change must be among closes, introduction, thanks, got 'minimum'; make a new survey instead"
+    allowed = "closes, introduction, thanks, frames"
+    fixed = f"rules to change must be among {allowed}, got 'minimum'; make a new survey instead"
     now = minute_label(SOON - 90)
     past = f"closes must be in the future, got {now} at {now}; to end a survey now, close it"
 

@@ -10,6 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.service.children import FAILED
+from deniable.service.pages import POLICY
 from deniable.service.pages.library import Library
 from deniable.service.planning import Planning
 from deniable.service.sqlite import SQLiteStore
@@ -213,6 +214,30 @@ def test_a_trend_marks_the_window_that_differs(tmp_path: Path, shifted: bool) ->
     run(story())
 
 
+def test_only_listed_sites_may_frame_and_only_the_answer_page(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            survey = dn.krr(symbols=["no", "yes"], epsilon=3)
+            path = await call.create(survey, frames=["https://a.example", "http://localhost:8000"])
+            page = f"/answer/{survey.digest}"
+            before = await call("GET", page)
+            directives = before.headers["content-security-policy"].split("; ")
+            assert directives[-1] == "frame-ancestors https://a.example http://localhost:8000"
+            assert directives[:-1] == POLICY.split("; ")[:-1], "nothing else is looser"
+            for other in ("/", "/explore", f"/results/{survey.digest}", "/answer/x", "/nowhere", "/pages/answer.js"):
+                found = await call("GET", other, accept="text/html")
+                if "content-security-policy" in found.headers:
+                    assert found.headers["content-security-policy"] == POLICY, other
+            assert (await call("GET", path)).json()["rules"]["frames"] == ["https://a.example", "http://localhost:8000"]
+            assert (await call.admin("PATCH", path, {"rules": {"frames": []}})).status == 200
+            after = await call("GET", page)
+            assert after.headers["content-security-policy"] == POLICY
+            assert after.headers["etag"] != before.headers["etag"], "with another policy it is another page"
+            assert after.body == before.body
+
+    run(story())
+
+
 def test_browsers_get_a_page_for_unknown_addresses_and_programs_a_problem(tmp_path: Path) -> None:
     async def story() -> None:
         async with Caller(SQLiteStore(tmp_path)) as call:
@@ -220,7 +245,7 @@ def test_browsers_get_a_page_for_unknown_addresses_and_programs_a_problem(tmp_pa
             for path in ("/nowhere", "/answer", "/answer/", "/answer/a/b", "/results/"):
                 page = await call("GET", path, accept=browser)
                 assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8"), path
-                assert b'<a href="/">ask a question</a>' in page.body
+                assert b'<a href="/" data-text="missing.ask"></a>' in page.body
                 assert "unsafe" not in page.headers["content-security-policy"]
                 told = await call("GET", path)
                 assert (told.status, told.headers["content-type"]) == (404, "application/problem+json"), path

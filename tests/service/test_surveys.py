@@ -114,8 +114,23 @@ def test_what_an_administrator_may_get_wrong(store: SQLiteStore) -> None:
         ({"thanks": "x" * 1001}, "thanks must have at most 1000 characters, got 1001"),
         ({"thanks": "\x00"}, "thanks must be plain text, got control characters"),
         ({"thanks": "\ud800"}, "thanks must be plain text, got control characters"),
+        ({"frames": "https://a.example"}, "frames must be a list of origins, got str"),
+        ({"frames": ["https://a.example"] * 21}, "frames must have at most 20 origins, got 21"),
+        *(
+            (
+                {"frames": [wrong]},
+                f"frames must be origins like https://www.example.org, got {str(wrong)[:60]!r}; leave out the path, "
+                "and use https",
+            )
+            for wrong in (
+                "*", "https://*.example", "http://www.example.org", "https://a.example/", "https://a.example/page",
+                "https://a.example; script-src *", "https://a.example https://b.example", "https://a.example\n", "null",
+                "'self'", "https:", "https://", "data:", "https://a@b.example", "https://-a.example", "https://a..b",
+                "https://a.example:0", "https://a.example:", "javascript:alert(1)", "https://bücher.example", 7, None,
+            )
+        ),
     ],
-)
+)  # fmt: skip
 def test_rules_are_checked(given: object, sentence: str) -> None:
     with pytest.raises(StoreError) as refused:
         Rules.read(given)
@@ -123,6 +138,17 @@ def test_rules_are_checked(given: object, sentence: str) -> None:
     assert Rules.read(Rules(retention=3).to_json()) == Rules(retention=3)
     read = Rules.read({"thanks": " one\r\n\r\ntwo\t\n", "closes": "2026-11-20T17Z"})
     assert (read.thanks, read.closes) == ("one\n\ntwo", "2026-11-20T17:00Z")
+
+
+def test_origins_are_written_as_browsers_write_them() -> None:
+    given = ["https://WWW.Example.org:443", "https://www.example.org", "http://127.0.0.1:80", "http://[::1]:8000"]
+    rules = Rules.read({"frames": [*given, "https://[2001:db8::1]:8443"]})
+    assert rules.frames == (
+        "https://www.example.org", "http://127.0.0.1", "http://[::1]:8000", "https://[2001:db8::1]:8443",
+    )  # fmt: skip
+    assert Rules.read(rules.to_json()) == rules
+    assert Rules.read(json.loads(json.dumps(rules.to_json()))) == rules
+    assert rules.fixed == Rules(), "no result depends on it"
 
 
 def test_a_survey_that_is_answered_once_a_window_is_counted_by_it(store: SQLiteStore) -> None:

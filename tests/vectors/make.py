@@ -22,6 +22,7 @@ from deniable.survey.prefixes import Prefixes
 from deniable.survey.scale import scale_of
 from tests.exact.scripted import ScriptedEntropy
 from tests.surveys import BUDGETS
+from tests.vectors import forms
 from tests.vectors.bad import bad_reports, bad_surveys
 
 FOLDER = Path(__file__).parent
@@ -357,6 +358,7 @@ def build() -> dict[str, str]:
     ]
     tables: dict[str, list[object]] = {part.__name__: part() for part in good}
     tables |= {"bad_surveys": bad_surveys(presets()), "bad_reports": bad_reports(presets())}
+    tables |= forms.tables()
     return {
         f"{name}.json": "[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows) + "\n]\n"
         for name, rows in tables.items()

@@ -16,11 +16,13 @@ from typing import Any
 M64 = 2**64
 
 
-def value_of(tagged: Any) -> str | int | bytes:
+def value_of(tagged: Any) -> Any:
     """A symbol from its JSON form."""
     if isinstance(tagged, dict):
+        if "double" in tagged:
+            return float(tagged["double"])
         return bytes.fromhex(tagged["bytes"]) if "bytes" in tagged else int(tagged["int"])
-    assert isinstance(tagged, (str, int))
+    assert tagged is None or isinstance(tagged, (str, int))
     return tagged
 
 
@@ -317,5 +319,109 @@ def permanent_report(text: str, symbol: str | int | bytes, cohort: int, secret: 
 
     again = iter(fresh)
     wire = pack(fields, cohort, respond_again(fields, respond(fields, cells, words()), again))
+    assert list(again) == []
+    return wire
+
+
+def form_part(fields: dict[str, Any], place: int) -> dict[str, Any]:
+    """The survey that a part is, from the questions that it names."""
+    part = fields["parts"][place]
+    asked = [next(q for q in fields["questions"] if q["name"] == name) for name in part["questions"]]
+    lists = [form_symbols(question) for question in asked]
+    if len(asked) == 2:
+        alphabet: dict[str, Any] = {"kind": "closed", "symbols": list(range(len(lists[0]) * len(lists[1])))}
+    elif "skip" in asked[0] and asked[0]["alphabet"]["kind"] != "open":
+        alphabet = {**asked[0]["alphabet"], "kind": "closed", "symbols": lists[0]}
+    else:
+        alphabet = asked[0]["alphabet"]
+    return {"alphabet": alphabet, "encoding": part["encoding"], "mechanism": part["mechanism"]}
+
+
+def form_symbols(question: dict[str, Any]) -> list[Any]:
+    alphabet = question["alphabet"]
+    listed = bin_names(alphabet) if alphabet["kind"] == "number" else alphabet.get("symbols", [])
+    return listed + ["no answer"] * ("skip" in question)
+
+
+def form_symbol(question: dict[str, Any], answers: dict[str, Any]) -> Any:
+    """One answer in the words of its part: nothing is "no answer", a number beside that is the name of its bin."""
+    value, alphabet = answers.get(question["name"]), question["alphabet"]
+    if value is None:
+        return "no answer"
+    symbols = [value_of(symbol) for symbol in form_symbols(question)]
+    if alphabet["kind"] == "number" and value not in symbols:
+        place = bin_of(alphabet, value)
+        assert place is not None
+        return symbols[place]
+    return value if alphabet["kind"] == "open" or value in symbols else value_of(alphabet["other"])
+
+
+def form_place(question: dict[str, Any], answers: dict[str, Any]) -> int:
+    """The place of an answer to a related question."""
+    return [value_of(symbol) for symbol in form_symbols(question)].index(form_symbol(question, answers))
+
+
+def form_report(
+    text: str, answers: dict[str, Any], drawn: list[int], cohorts: list[int], words: Any, fresh: Iterator[int]
+) -> bytes:
+    """The bytes of a device that drew these parts and cohorts; `words(place, cohort, cells)` gives those of a part."""
+    fields = json.loads(text)
+    conditions = {name: (public, wanted) for name, public, wanted in fields.get("when", [])}
+    slots, shown = [], 0
+    for place, part in enumerate(fields["parts"]):
+        survey = form_part(fields, place) | {"digest": ""}
+        public, wanted = conditions.get(part["questions"][0], (None, []))
+        asked = place in drawn and (public is None or answers.get(public) in [value_of(symbol) for symbol in wanted])
+        if not asked:
+            slots.append(bytes(len(pack(survey, 0, 0)) - 1))
+            continue
+        own = [next(q for q in fields["questions"] if q["name"] == name) for name in part["questions"]]
+        symbol = form_symbol(own[0], answers)
+        if len(own) == 2:
+            symbol = form_place(own[0], answers) * len(form_symbols(own[1])) + form_place(own[1], answers)
+        cells = occupied(survey, cohorts[place], symbol)
+        response = respond_again(survey, respond(survey, cells, words(place, cohorts[place], cells)), fresh)
+        slots.append(pack(survey, cohorts[place], response)[1:])
+        shown += 1 << place
+    size = len(slots)
+    differs = fields["drawn"] < size or any(part["questions"][0] in conditions for part in fields["parts"])
+    mask = shown.to_bytes((size + 7) // 8, "little") if differs else b""
+    return b"\1" + bytes.fromhex(fields["digest"])[:8] + mask + b"".join(slots)
+
+
+def fresh_form(text: str, answers: dict[str, Any], words: list[int]) -> bytes:
+    """What a client sends on these words: which parts, its cohorts, then the answers, part by part."""
+    fields, drawing = json.loads(text), iter(words)
+
+    def under(bound: int) -> int:
+        return next(word for word in drawing if word < M64 // bound * bound) % bound
+
+    left = list(range(len(fields["parts"])))
+    drawn = left if fields["drawn"] == len(left) else [left.pop(under(len(left))) for _ in range(fields["drawn"])]
+    cohorts = [under(part["encoding"].get("cohorts", 1)) for part in fields["parts"]]
+    wire = form_report(text, answers, drawn, cohorts, lambda *_: drawing, drawing)
+    assert list(drawing) == []
+    return wire
+
+
+def permanent_form(text: str, answers: dict[str, Any], cohort: int, secret: bytes, fresh: list[int]) -> bytes:
+    """What a memoising client sends that has drawn this number: the parts as bits, then the cohorts."""
+    fields = json.loads(text)
+    cohort, chosen = divmod(cohort, 1 << len(fields["parts"]))
+    cohorts = []
+    for part in fields["parts"]:
+        cohort, own = divmod(cohort, part["encoding"].get("cohorts", 1))
+        cohorts.append(own)
+
+    def words(place: int, own: int, cells: list[int]) -> Iterator[int]:
+        label = b"permanent part" + bytes.fromhex(fields["digest"])
+        label += b"".join(number.to_bytes(4, "little") for number in [place, own, *cells])
+        for block in range(2**32):
+            data = len(label).to_bytes(8, "little") + label + block.to_bytes(8, "little")
+            digest = hmac.new(secret, data, "sha256").digest()
+            yield from (int.from_bytes(digest[at : at + 8], "little") for at in (0, 8, 16, 24))
+
+    drawn, again = [place for place in range(len(cohorts)) if chosen >> place & 1], iter(fresh)
+    wire = form_report(text, answers, drawn, cohorts, words, again)
     assert list(again) == []
     return wire

@@ -46,7 +46,7 @@ export class Client extends Core {
       return send(url.replace(/\/+$/, ""), settings);
     };
     this.toString = () =>
-      `<Client of survey ${this.survey.digest.slice(0, 8)}, ${memoize ? "" : "not "}memoised, in ` +
+      `<Client of ${this.survey.parts ? "form" : "survey"} ${this.survey.digest.slice(0, 8)}, ${memoize ? "" : "not "}memoised, in ` +
       `${storage ? "its storage" : "memory only"}>`;
   }
 }

@@ -15,10 +15,10 @@
  */
 
 import { RULE } from "./alphabet.js";
-import { big, hex, join, little, min, num, Obj, unhex, upTo, utf8 } from "./bytes.js";
+import { big, hex, little, min, num, Obj, unhex, upTo } from "./bytes.js";
 import { sender, today } from "./delivery.js";
 import { need } from "./errors.js";
-import { derivedEntropy, osEntropy, randomBytes, uniformBelow } from "./noise.js";
+import { derivedEntropy, labelOf, osEntropy, randomBytes, uniformBelow } from "./noise.js";
 import { ceiling, readEpsilon } from "./odds.js";
 import { thisWindow } from "./participation.js";
 import { reportOf } from "./report.js";
@@ -27,27 +27,40 @@ import { readSurvey } from "./survey.js";
 
 // Epsilons are added in whole billionths, each rounded up, so that ten times 0.1 is 1 and no sum is too small.
 const UNITS = 1e9;
-const units = (epsilon) => {
-  const [n, d] = readEpsilon(epsilon);
-  return num(ceiling(n * big(UNITS), d));
-};
+const units = ([n, d]) => num(ceiling(n * big(UNITS), d));
 
 /** What all surveys of a state have spent: if answers stayed the same, and however often they changed. */
 const totals = (state) =>
   upTo(2).map((i) => Obj.values(state).reduce((sum, { spent }) => sum + (spent ? spent[i] : 0), 0) / UNITS);
+
+/** One permanent response for each set of cells: a memoised survey can never say more than all of them. */
+export const responsesOf = ({ encoding: { cells, hashes }, symbols }) =>
+  min(hashes < 2 ? cells : Infinity, symbols || Infinity);
+
+/**
+ * How a survey is answered, which a form (`form.js`) says of itself: what is drawn before any answer; what one report
+ * randomises, each with words of its own; the report of what came of that; and what all of it may spend.
+ */
+const line = (survey) => ({
+  begin: (entropy) => uniformBelow(entropy, survey.encoding.cohorts),
+  tasks(cohort, value) {
+    const occupied = survey.encoding.of(cohort, value);
+    return [{ part: survey, occupied, label: labelOf("permanent", survey.digest, cohort, ...occupied) }];
+  },
+  report: (cohort, _tasks, [named]) => reportOf(survey, cohort, named),
+  spends: [survey.epsilon, survey.epsilonReport].map(readEpsilon),
+  responses: responsesOf(survey),
+});
 
 export class Client {
   constructor(
     source,
     { storage = memory(), memoize = true, key, entropy = osEntropy, cap = Infinity, hardCap = Infinity } = {},
   ) {
-    const survey = source?.encoding?.of ? source : readSurvey(source);
-    const { digest, encoding, mechanism, symbols, window } = survey;
-    const { cells, cohorts, hashes } = encoding;
-    const whole = units(survey.epsilon);
-    const each = units(survey.epsilonReport);
-    // One permanent response for each set of cells: a memoised survey can never say more than all of them.
-    const responses = min(hashes < 2 ? cells : Infinity, symbols || Infinity);
+    const survey = source?.tasks || source?.encoding?.of ? source : readSurvey(source);
+    const { digest, window } = survey;
+    const { begin, tasks: tasksOf, drawnBy, report: packed, spends, responses } = survey.tasks ? survey : line(survey);
+    const [whole, each] = spends.map(units);
 
     // What the state was when this client began, and after that what it must still be.
     let start;
@@ -65,7 +78,7 @@ export class Client {
     };
 
     start = change((_, state) => {
-      state[digest] ??= { cohort: uniformBelow(entropy, cohorts), made: [0, 0], spent: [0, 0], outbox: {} };
+      state[digest] ??= { cohort: begin(entropy), made: [0, 0], spent: [0, 0], outbox: {} };
       // Of a key that cannot be read only a check is kept here, which tells it from another one.
       if (memoize)
         state.secret ??= key
@@ -97,50 +110,48 @@ export class Client {
       return entry;
     };
 
-    const encode = (cohort, value, occupied) => {
+    /** What of an answer is randomised; a form says which question is wrong, and never what was said. */
+    const encode = (cohort, value, found) => {
       try {
-        occupied = encoding.of(cohort, value);
+        found = tasksOf(cohort, value);
       } catch {
         // Whatever it was, and a value's own methods may throw anything, nothing of it is shown.
       }
       // The platform keeps the text that a pattern matched last.
       /./.test(".");
-      need(occupied, `${RULE}, and one the survey takes`, "Alphabet");
-      return occupied;
+      need(found?.map, found ?? `${RULE}, and one the survey takes`, "Alphabet");
+      return found;
     };
 
-    /** What the permanent words of an answer are derived for. */
-    const labelOf = (cohort, occupied) =>
-      join(utf8("permanent"), unhex(digest), ...[cohort, ...occupied].map((number) => little(number, 4)));
-
-    const make = (value, queue, derived) =>
+    const make = (value, queue, tasks, derived) =>
       change((entry, state) => {
         const { cohort } = charge(entry, state);
-        const occupied = encode(cohort, value);
-        const words = memoize ? (derived ?? derivedEntropy(unhex(state.secret), labelOf(cohort, occupied))) : entropy;
-        // Wider words would hardly ever fall below the thresholds: the truth would leave unrandomised.
-        for (const { width } of [words, entropy])
-          need(width === mechanism.width, `entropy must give ${mechanism.width}-bit words, got ${width}`, "State");
-        let named = mechanism.randomize(occupied, words);
-        if (mechanism.refresh) named = mechanism.refresh(named, entropy);
-        const report = reportOf(survey, cohort, named);
+        tasks ??= encode(cohort, value);
+        const named = tasks.map(({ part: { mechanism }, occupied, label }, i) => {
+          const words = memoize ? (derived?.[i] ?? derivedEntropy(unhex(state.secret), label)) : entropy;
+          // Wider words would hardly ever fall below the thresholds: the truth would leave unrandomised.
+          for (const { width } of [words, entropy])
+            need(width === mechanism.width, `entropy must give ${mechanism.width}-bit words, got ${width}`, "State");
+          const found = mechanism.randomize(occupied, words);
+          return mechanism.refresh ? mechanism.refresh(found, entropy) : found;
+        });
+        const report = packed(cohort, tasks, named);
         if (queue) entry.outbox[hex(randomBytes(16)) + hex(report.pack())] = today();
         return report;
       });
 
-    /** The same with words from a key, which have to be waited for. */
+    /** The same with words from a key, which have to be waited for; meanwhile nobody can change what was said. */
     const wait = async (value, queue) => {
       const state = load();
       const { cohort } = charge(state[digest], state);
-      return make(
-        value,
-        queue,
-        await key.words(labelOf(cohort, encode(cohort, value)), mechanism.bits ? cells + 1 : 1),
-      );
+      const tasks = encode(cohort, value);
+      const words = tasks.map(({ part, label }) => key.words(label, part.mechanism.bits ? part.encoding.cells + 1 : 1));
+      return make(value, queue, tasks, await Promise.all(words));
     };
     const answer = memoize && key ? wait : make;
 
-    Obj.assign(this, {
+    // Of a form the names of those that this device answers.
+    Obj.assign(this, drawnBy && { questions: drawnBy(start[digest].cohort) }, {
       survey,
       status() {
         const state = load();

@@ -3,7 +3,7 @@
  * and for nothing else. Nothing is seeded or buffered, and `Math.random` is used nowhere, not even to space retries.
  */
 
-import { Bytes, big, join, little, num, word64 } from "./bytes.js";
+import { Bytes, big, join, little, num, unhex, utf8, word64 } from "./bytes.js";
 import { hmac } from "./sha256.js";
 
 /** `count` bytes from the platform's own generator. */
@@ -25,3 +25,7 @@ export const derivedEntropy = (secret, label, count = 0, block) => ({
     return word64(block, 8 * place);
   },
 });
+
+/** What permanent words are derived for: what they are, the digest that they belong to, and numbers of four bytes. */
+export const labelOf = (what, digest, ...numbers) =>
+  join(utf8(what), unhex(digest), ...numbers.map((number) => little(number, 4)));

@@ -12,7 +12,7 @@ import { need } from "./errors.js";
 const gcd = (a, b) => (b ? gcd(b, a % b) : a);
 
 /** [numerator, denominator] of epsilon from its one spelling: plain decimal text where exact, else a fraction. */
-export function readEpsilon(text) {
+export function readTotal(text, most) {
   const [, whole, part = "", below] = /^(0|[1-9]\d*)(?:\.(\d*[1-9])|\/([1-9]\d*))?$/.exec(text) ?? [0, 0];
   const top = big(whole + part);
   const bottom = below ? big(below) : 10n ** big(part.length);
@@ -20,13 +20,16 @@ export function readEpsilon(text) {
   need(
     // A fraction is in lowest terms, and none that decimal text could spell: its denominator divides no power of ten.
     (!below || (common < 2n && 10n ** 256n % bottom)) &&
-      top <= 64n * bottom &&
+      top <= most * bottom &&
       top * 10n ** 9n >= bottom &&
       !(((top | bottom) / common) >> 256n),
-    `epsilon must be 1e-9 to 64 in canonical text, got ${text}`,
+    `epsilon must be 1e-9 to ${most} in canonical text, got ${text}`,
   );
   return [top / common, bottom / common];
 }
+
+/** The epsilon of a survey; that of a form is a sum. */
+export const readEpsilon = (text) => readTotal(text, 64n);
 
 /**
  * e**epsilon with 1024 bits after the point: Taylor's series, rounded down. Fewer than 2**12 terms are each less than 1

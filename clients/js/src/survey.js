@@ -15,7 +15,7 @@ import { readEpsilon } from "./odds.js";
 import { sha256 } from "./sha256.js";
 import { blocks, budgets, full, sensitive } from "./tables.js";
 
-const ALPHABETS = { __proto__: null, open, closed, number };
+export const ALPHABETS = { __proto__: null, open, closed, number };
 const ENCODINGS = {
   __proto__: null,
   direct,
@@ -34,6 +34,7 @@ const AGAIN = /^(event|window:(hour|day|week)(:turnover=(0|1|0\.\d{0,3}[1-9]))?)
 
 /** A survey from its fields; `stated` is what they must say, thresholds and digest included. */
 export function remake(given) {
+  need(!given.parts, "survey must be one question; readForm of deniable-client/form reads a form");
   const { name, digest, participation, alphabet: answers, encoding: cellsBy, mechanism: stage } = given;
   const { kind, epsilon, epsilon_report, size, clear } = stage;
   for (const [known, stated] of [
@@ -123,24 +124,27 @@ const fieldsOf = (text) =>
     .map((part) => parse(part.slice(0, -1)))
     .sort();
 
-/** The survey in JSON text, or in the object that such a text holds. */
-export function readSurvey(source) {
+/** A reader of JSON text, or of the object that such a text holds, for `what` `make` makes again. */
+export const reader = (what, make) => (source) => {
   let text;
   try {
     text = source.trim ? source : spell(source);
     const given = parse(text);
     // The parser keeps the last one of a repeated field, where another may keep the first.
     const once = fieldsOf(spell(given));
-    fieldsOf(text).map((field, i) => need(field === once[i], `survey must say ${field} once`));
-    need(!/\d[.e]/i.test(text.replace(STRING, "")), "survey numbers must be integers");
-    const survey = remake(given);
-    const parts = survey.stated.split(",");
+    fieldsOf(text).map((field, i) => need(field === once[i], `${what} must say ${field} once`));
+    need(!/\d[.e]/i.test(text.replace(STRING, "")), `${what} numbers must be integers`);
+    const made = make(given);
+    const parts = made.stated.split(",");
     canonical(given)
       .split(",")
-      .map((part, i) => need(part === parts[i], `survey must say ${parts[i]}, got ${part}`));
-    return survey;
+      .map((part, i) => need(part === parts[i], `${what} must say ${parts[i]}, got ${part}`));
+    return made;
   } catch (problem) {
-    need(problem instanceof DeniableError, `survey must be the JSON of one, got ${text ?? shown(source)}`);
+    need(problem instanceof DeniableError, `${what} must be the JSON of one, got ${text ?? shown(source)}`);
     throw problem;
   }
-}
+};
+
+/** The survey in JSON text, or in the object that such a text holds. */
+export const readSurvey = reader("survey", remake);

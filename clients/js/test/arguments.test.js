@@ -69,7 +69,7 @@ test("what unpack and a file storage take is named", async () => {
   for (const value of [undefined, ...but()]) {
     assert.match(
       await sentence(() => unpack(value, new Uint8Array(2))),
-      /^ArgumentError: survey must be what readSurvey returns, got /,
+      /^ArgumentError: survey must be what readSurvey, or readForm, returns, got /,
     );
     if (!(value instanceof Uint8Array))
       assert.match(await sentence(() => unpack(surveys.krr, value)), /^WireError: report must be a Uint8Array, got /);

@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { afterEach } from "node:test";
 
 const findings = [];
-const SOURCES = /\/js\/(src\/|deniable\.min\.js)/;
+const SOURCES = /\/js\/(src\/|(deniable|form)\.min\.js)/;
 
 /** Whether the client is among those that called. */
 export const ours = () => {
@@ -133,7 +133,8 @@ for (const name of WAYS) {
 
 const isCount = (value) => Number.isInteger(value) && value >= 0;
 const FIELDS = {
-  cohort: isCount,
+  // Of a form what was drawn is one number, too long for a double: its digits.
+  cohort: (value) => isCount(value) || /^[1-9]\d*$/.test(value),
   made: (value) => value.length === 2 && value.every(isCount),
   spent: (value) => value.length === 2 && value.every((one) => one >= 0),
   // 16 random bytes, then a packed report, whose first byte is 1; and the day, if there is one.

@@ -16,9 +16,9 @@ const times = ([a, b], [c, d]) => reduced(a * c, b * d);
 const plus = ([a, b], [c, d]) => reduced(a * d + c * b, b * d);
 const same = ([a, b], [c, d]) => a * d === c * b;
 
-/** Whether a / b <= e**epsilon, decided exactly: Taylor sums below and above in fixed point. */
+/** Whether a / b <= e**epsilon (text, or a rational), decided exactly: Taylor sums below and above in fixed point. */
 export function atMostExp([a, b], epsilon) {
-  const [n, d] = readEpsilon(epsilon);
+  const [n, d] = epsilon.map ? epsilon : readEpsilon(epsilon);
   const bits = 400n;
   let term = 1n << bits;
   let low = term;

@@ -21,6 +21,8 @@ const text = (name) => readFileSync(join(root, name), "utf8");
 // Bytes. A budget with room for a mended fault: what it guards is the weight of the answer page, which has a test of
 // its own.
 const BUDGET = 18 * 1024;
+// What a form adds to it, fetched for forms alone.
+const FORM_BUDGET = 8 * 1024;
 
 test("the minified files are what the sources give, and the client is within its budget", async () => {
   for (const [source, files] of Object.entries(targets)) {
@@ -28,10 +30,14 @@ test("the minified files are what the sources give, and the client is within its
     for (const file of files) assert.equal(readFileSync(file, "utf8"), made, "run npm run build");
   }
   assert.ok(Buffer.byteLength(text("deniable.min.js")) < BUDGET);
+  assert.ok(Buffer.byteLength(text("form.min.js")) < FORM_BUDGET);
 });
 
 test("the minified client gives the golden reports too", () => {
-  assert.deepEqual(Object.keys(minified), Object.keys(source));
+  // And what a form's file imports from it.
+  const shared = [...text("form.min.js").matchAll(/import{([^}]*)}from"\.\/deniable\.min\.js"/g)];
+  const names = shared.flatMap(([, list]) => list.split(",").map((one) => one.split(" as ")[0]));
+  assert.deepEqual(Object.keys(minified).sort(), [...new Set([...Object.keys(source), ...names])].sort());
   for (const { survey, words, symbol, report } of rows("reports")) {
     const client = new minified.Client(texts[survey], { memoize: false, entropy: scripted(words) });
     assert.equal(hex(client.report(symbolOf(symbol)).pack()), report);
@@ -52,6 +58,7 @@ test("the minified client gives the golden reports too", () => {
 test("nothing in the sources draws randomness elsewhere, logs, or depends on a package", () => {
   const whole = text("deniable.min.js");
   assert.ok(!/Math\.random/.test(whole));
+  assert.ok(!/Math\.random|getRandomValues|console|subtle|eval|import\(/.test(text("form.min.js")));
   assert.equal(whole.match(/getRandomValues/g).length, 1);
   assert.ok(!/console|subtle|import|require|eval/.test(whole));
   assert.deepEqual(JSON.parse(text("package.json")).dependencies, undefined);
@@ -108,6 +115,7 @@ test("the types accept how it is used, and refuse how it is not", () => {
     'import { Client, DeniableError, readSurvey } from "deniable-client";',
     'import { browserClient } from "deniable-client/browser";',
     'import { fileStorage } from "deniable-client/file";',
+    'import { readForm } from "deniable-client/form";',
     'import { deviceKey } from "deniable-client/key";',
     'import { unpack } from "deniable-client/unpack";\n',
   ].join("\n");
@@ -120,7 +128,14 @@ test("the types accept how it is used, and refuse how it is not", () => {
     const keyed = new Client(survey, { key: await deviceKey() });
     const inPage = await browserClient(survey, { cap: 2 });
     const told2: boolean = inPage.keyed && (await inPage.report(7)).cohort > 0 && inPage.status().waiting > 0;
-    const sent: number = (await keyed.queue("x").then((report) => report.pack())).length + told;
+    const form = readForm("{}");
+    const asked = new Client(form, { cap: 2 });
+    const drawn: readonly string[] = asked.questions;
+    const shown: boolean = form.asks(drawn[0], { land: "NO" }) && form.questions[0].title.length > 0;
+    const answered: number = asked.queue({ smokes: "yes", age: 41, city: null }).parts.length + Number(shown);
+    const slots = unpack(form, asked.report({}).pack()).parts.map((part) => part?.cells.length ?? answered);
+    const mine = (await (await browserClient(form)).report({ a: slots[0] })).payload;
+    const sent: number = mine.length + (await keyed.queue("x").then((report) => report.pack())).length + told;
     try {
       client.report("x");
     } catch (problem) {
@@ -134,9 +149,10 @@ test("the types accept how it is used, and refuse how it is not", () => {
     "new Client('x').status().left",
     "new Client('x').send()",
     "fileStorage()",
+    "new Client(readForm('x')).report('yes')",
   ])
     assert.equal(
-      complaints(`${head}${wrong}; unpack; fileStorage; deviceKey; DeniableError; readSurvey;`).length,
+      complaints(`${head}${wrong}; unpack; fileStorage; readForm; deviceKey; DeniableError; readSurvey;`).length,
       1,
       wrong,
     );

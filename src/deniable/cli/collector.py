@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 URL, TOKEN_FILE = "http://127.0.0.1:8765", "collector/admin-token"
 
-_RULES = ("window", "minimum", "results", "uploads", "horizon", "retention", "rate", "closes", "introduction", "thanks")
+_RULES = (
+    *("window", "minimum", "results", "uploads", "horizon", "retention", "rate"),
+    *("closes", "introduction", "thanks", "frames"),
+)
 
 
 def add_actions(actions: Commands) -> None:
@@ -43,6 +46,7 @@ def add_actions(actions: Commands) -> None:
     register.option("--closes", "TIME", "2026-12-24 or 2026-12-24T18:00, in UTC: no report from then on")
     register.option("--introduction", "TEXT", "plain text above the question on the answer page")
     register.option("--thanks", "TEXT", "plain text after an answer")
+    register.option("--frames", "SITES", "that may show the page in a frame: https://www.example.org", str.split)
     listing = command(
         actions,
         "list",

@@ -96,9 +96,14 @@ class FormClient(Client):
     def _asked(self, given: Mapping[str, object]) -> int:
         """The parts that are answered, as bits: of those that were drawn, those whose condition holds."""
         chosen, _ = self._form.drawn_parts(self._cohort)
+        public = {question.name: question for question in self._form.public}
         for place, part in enumerate(self._form.parts):
-            if chosen >> place & 1 and part.when is not None and part.when[0] not in given:
-                raise AlphabetError(f"{part.when[0]}: it must be answered, because {part.name} depends on it")
+            if chosen >> place & 1 and (when := part.when) is not None:
+                # A public question that is itself not asked has no answer.
+                while when is not None and when[0] not in given:
+                    depends, when = when[0], public[when[0]].when
+                    if when is None or (when[0] in given and given[when[0]] in when[1]):
+                        raise AlphabetError(f"{depends}: it must be answered, because {part.name} depends on it")
         return self._form.asked(chosen, given)
 
     def _packed(self, given: Mapping[str, object]) -> Report:

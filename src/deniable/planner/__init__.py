@@ -1,7 +1,7 @@
 """Plans: the smallest epsilon, number of people or error that two of the three allow, and the survey to run."""
 
 from deniable.planner.form_offers import offer_form
-from deniable.planner.forms import FormPlan, PlannedQuestion, Spending, plan_form
+from deniable.planner.forms import FormPlan, PlannedQuestion, Spending
 from deniable.planner.nearby import nearby
 from deniable.planner.numbers import NumberPlan
 from deniable.planner.planning import plan
@@ -21,5 +21,4 @@ __all__ = [
     "nearby",
     "offer_form",
     "plan",
-    "plan_form",
 ]

@@ -1,8 +1,8 @@
 """What a form gives at a budget and a number of people: the errors of each way to spend it, and the best of them.
 
-Not to be confused with `plan_form`, which looks for shares of the budget that give every question the same error, in a
-minute or so. Here the shares are those of `dn.form`, so that each part is looked at once a way: a page asks while
-somebody types.
+Not to be confused with a plan at a budget (`plan_form`), which looks for shares of it that give every question the same
+error, in a minute or so. Here the shares are those of `dn.form`, so that each part is looked at once a way: a page asks
+while somebody types.
 """
 
 import math
@@ -10,7 +10,16 @@ from collections.abc import Iterator, Mapping
 
 from deniable.errors import DeniableError, SurveyError
 from deniable.planner.form_parts import candidates_of
-from deniable.planner.forms import FormPlan, FormPlanner, Memory, PlannedQuestion, Spending, Way, check_budget
+from deniable.planner.forms import (
+    FormPlan,
+    FormPlanner,
+    Memory,
+    PlannedQuestion,
+    Spending,
+    Way,
+    check_budget,
+    plan_form,
+)
 from deniable.planner.request import EPSILONS, PEOPLE
 from deniable.survey import Form
 from deniable.theory import count_of
@@ -22,6 +31,7 @@ def offer_form(
     asked: Form,
     *,
     n: object,
+    max_error: object = None,
     candidates: Mapping[str, object] | None = None,
     confidence: float = 0.9,
     memory: Memory | None = None,
@@ -36,6 +46,8 @@ def offer_form(
         With spend="split", at the budget that may be spent.
     n : int
         People, one report from each.
+    max_error : float or mapping, optional
+        What errors must stay below. Then it is the plan for these errors, whatever budget `asked` has.
     candidates : mapping, optional
         By the names of open questions, how many texts will be looked for.
     confidence : float
@@ -55,6 +67,10 @@ def offer_form(
     """
     if asked.spend != "split":
         raise DeniableError(f"a form that is offered must have spend='split', got {asked.spend!r}; see plan")
+    if max_error is not None:
+        return plan_form(
+            asked, n=n, epsilon=None, max_error=max_error, candidates=candidates, confidence=confidence, memory=memory
+        )
     people, total = count_of("n", n, 2, int(PEOPLE[1])), float(asked.epsilon_total)
     check_budget(asked, total)
     planner = FormPlanner(asked, confidence, candidates_of(asked, candidates), memory=memory)

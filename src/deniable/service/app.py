@@ -77,7 +77,7 @@ class App(Collector):
         try:
             if scope["method"] == "OPTIONS":
                 answer, name = self.router.preflight(scope["path"]), "preflight"
-            elif (page := await self.pages.answer(scope, self.is_known)) is not None:
+            elif (page := await self.pages.answer(scope, self.frames)) is not None:
                 answer, name = page, "page"
             else:
                 route, parts = self.router.find(scope["method"], scope["path"])

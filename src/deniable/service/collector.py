@@ -85,11 +85,13 @@ class Collector:
             self._entries[digest] = entry
         return entry
 
-    async def is_known(self, digest: str) -> bool:
-        """Whether there is such a survey; where the store does not answer, its page may try."""
+    async def frames(self, digest: str) -> tuple[str, ...] | None:
+        """Which sites may frame a survey's page, as the store has it now; None where there is no such survey. Where
+        the store does not answer, the page may try, in no frame."""
         with contextlib.suppress(Unavailable):
-            return digest in self._entries or await self.read(lambda: self.store.entry(digest)) is not None
-        return True
+            entry = await self.read(lambda: self.store.entry(digest))
+            return None if entry is None else entry.rules.frames
+        return ()
 
     def changed(self, entry: Entry) -> None:
         """Look a survey up again: somebody changed it."""

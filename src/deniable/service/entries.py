@@ -12,12 +12,13 @@ import numpy.typing as npt
 from deniable.errors import StoreError
 from deniable.service.clock import WINDOWS, minute_label, minute_of
 from deniable.service.form_records import shape_of
+from deniable.service.framing import origins
 from deniable.service.records import REASONS
 from deniable.survey import Agreement
 
 _MOST_DAYS = 36_500  # days: a hundred years, as good as never
 # Rules that may change while a survey runs. No result depends on them.
-CHANGEABLE = ("closes", "introduction", "thanks")
+CHANGEABLE = ("closes", "introduction", "thanks", "frames")
 LONGEST = {"introduction": 2000, "thanks": 1000}  # characters: a screen of text before and after the question
 # The values of the other rules: one of some words, or an integer from one bound to another.
 CHOICES = {"window": WINDOWS, "results": ("private", "public"), "uploads": ("open", "token")}
@@ -49,6 +50,8 @@ class Rules:
         The minute (UTC) from which no report is accepted.
     introduction, thanks : str
         Plain text that the answer page shows before and after.
+    frames : tuple of str
+        Origins whose pages may show the answer page in a frame.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Rules:
     closes: str | None = None
     introduction: str = ""
     thanks: str = ""
+    frames: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, given: object) -> "Rules":
@@ -94,11 +98,14 @@ class Rules:
             raise StoreError(f"rules must be an object, got {type(given).__name__}")
         if unknown := sorted(set(given) - set(cls.__slots__)):
             raise StoreError(f"rules must not have the field {unknown[0][:40]!r}; this version does not know it")
-        texts: dict[str, str | None] = {}
+        texts: dict[str, object] = {}
         for name, value in given.items():
             if name in CHOICES:
                 if value not in CHOICES[name]:
                     raise StoreError(f"{name} must be one of {', '.join(CHOICES[name])}, got {str(value)[:40]!r}")
+                continue
+            if name == "frames":
+                texts[name] = origins(value)
                 continue
             if name in CHANGEABLE:
                 texts[name] = _text(name, value) if name in LONGEST else _time(name, value)
@@ -171,7 +178,7 @@ class Rules:
     @property
     def fixed(self) -> "Rules":
         """The rules that cannot change, with defaults in place of the others."""
-        return replace(self, closes=None, introduction="", thanks="")
+        return replace(self, closes=None, introduction="", thanks="", frames=())
 
     def to_json(self) -> dict[str, Any]:
         """The rules as JSON values.
@@ -181,7 +188,7 @@ class Rules:
         dict
             Every rule by its name.
         """
-        return asdict(self)
+        return asdict(self) | {"frames": list(self.frames)}
 
 
 def _text(name: str, value: object) -> str:

@@ -57,7 +57,7 @@ class PlannedFormQuestion(Struct, frozen=True):
     epsilon: float
 
 
-class Spending(Struct, frozen=True):
+class SpendingOption(Struct, frozen=True):
     name: str
     drawn: Annotated[int, _told("how many parts each person answers")]
     needs: Annotated[float | None, _told("the epsilon, the people or the error that it takes; null: it cannot")]
@@ -73,4 +73,4 @@ class PlannedForm(Struct, frozen=True):
     found: Literal["n", "epsilon", "error"]
     report_bytes: int
     questions: list[PlannedFormQuestion]
-    spendings: Annotated[list[Spending], _told("the best first")]
+    spendings: Annotated[list[SpendingOption], _told("the best first")]

@@ -18,20 +18,20 @@ _memory: dict[Any, Any] = {}
 
 def planned_form(arguments: dict[str, Any]) -> dict[str, Any]:
     """A plan of a form as JSON values, with the form."""
-    from deniable.planner import offer_form, plan_form
+    from deniable.planner import offer_form, plan
     from deniable.survey import strict_json
 
     if len(_memory) > _MOST_KEPT:
         _memory.clear()
     asked, answers, candidates = _asked(arguments)
-    given = {name: arguments.get(name) for name in ("n", "epsilon", "max_error")}
-    options = {"candidates": candidates, "confidence": arguments.get("confidence", 0.9), "memory": _memory}
-    if given["max_error"] is None and None not in (given["n"], given["epsilon"]):
-        plan = offer_form(asked, n=given["n"], **options)
+    n, epsilon, error = (arguments.get(name) for name in ("n", "epsilon", "max_error"))
+    confidence = arguments.get("confidence", 0.9)
+    if n is not None and (epsilon is None) != (error is None):
+        found = offer_form(asked, n=n, max_error=error, candidates=candidates, confidence=confidence, memory=_memory)
     else:
-        plan = plan_form(asked, **given, **options)
-    form = replace(plan.form, parts=tuple(part.with_answers(answers) for part in plan.form.parts))
-    told = plan.to_json()
+        found = plan(asked, n=n, epsilon=epsilon, max_error=error, candidates=candidates, confidence=confidence)
+    form = replace(found.form, parts=tuple(part.with_answers(answers) for part in found.form.parts))
+    told = found.to_json()
     for question, own in zip(told["questions"], form.questions, strict=True):
         question |= {"title": own.title, "measure": _measure(form, own.name)}
     return told | {"form": strict_json(form.to_json()), "report_bytes": form.report_format.length}
@@ -93,8 +93,8 @@ def _survey(question: dict[str, Any]) -> "Survey":
         return ordered(len(question["ordered"]), 1, name=title)
     if kinds == ["number"]:
         low, high = question["number"]
-        settings = {name: question.get(name) for name in ("bins", "step")}
-        return number(low, high, 1, outside=question.get("outside") or "clamp", name=title, **settings)
+        bins, step, outside = (question.get(name) for name in ("bins", "step", "outside"))
+        return number(low, high, 1, bins=bins, step=step, outside=outside or "clamp", name=title)
     if kinds == ["candidates"]:  # the plan chooses cells and cohorts
         return orr(epsilon=1, cells=4, cohorts=64, text=question.get("text") or "folded", name=title)
     if question.get("sensitive"):

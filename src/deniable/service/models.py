@@ -58,6 +58,13 @@ def _rules_schema(names: tuple[str, ...]) -> dict[str, Any]:
         },
         "introduction": {"description": "plain text above the question"},
         "thanks": {"description": "plain text after an answer"},
+        "frames": {
+            "type": "array",
+            "items": {"type": "string"},
+            "maxItems": 20,
+            "description": "origins whose pages may show the answer page in a frame",
+            "examples": [["https://www.example.org"]],
+        },
     }
     for name, choices in CHOICES.items():
         about[name] = {"type": "string", "enum": list(choices)}
@@ -66,6 +73,7 @@ def _rules_schema(names: tuple[str, ...]) -> dict[str, Any]:
         about[name] = {"type": kind, "minimum": low, "maximum": high}
     for name, longest in LONGEST.items():
         about[name] |= {"type": "string", "maxLength": longest}
+    defaults["frames"] = list(defaults["frames"])
     properties = {name: about[name] | {"default": defaults[name]} for name in names}
     return {"type": "object", "additionalProperties": False, "properties": properties}
 

@@ -46,7 +46,7 @@ ROUTES = (
     ),
     Route("GET", _SURVEY, "public", surveys.survey, "a survey and its rules"),
     Route(
-        "PATCH", _SURVEY, "owner", surveys.change, "another closing date, introduction or thanks", problems=(422,)
+        "PATCH", _SURVEY, "owner", surveys.change, "other texts, frames or closing date", problems=(422,)
     ),
     Route(
         "DELETE", _SURVEY, "owner", surveys.delete,

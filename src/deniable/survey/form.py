@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import mul
 from pathlib import Path
+from typing import cast
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import epsilon_text, log_floor
@@ -28,7 +29,7 @@ from deniable.survey.outputs import write_atomically
 from deniable.survey.participation import check_participation
 from deniable.survey.questions import MAX_QUESTIONS, FormPart, Question, check_condition
 from deniable.survey.reading import strict_json
-from deniable.survey.survey import MAX_COUNTERS, canonical_json, checked_name
+from deniable.survey.survey import MAX_COUNTERS, canonical_json, check_title, checked_name
 
 __all__ = ["SPENDINGS", "Form"]
 
@@ -102,7 +103,7 @@ class Form:
     report_format: FormFormat = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        checked_name(self.name)
+        check_title(checked_name(self.name))
         object.__setattr__(self, "participation", check_participation(self.participation))
         names = [question.name for part in self.parts for question in part.questions]
         if not self.order:
@@ -411,12 +412,18 @@ class Form:
         True
         """
         given = read_parts(fields)
+        written = {name: value for name, value in cast(dict[str, object], fields).items() if name != "digest"}
         digest = given.pop("digest")
         found = cls(**given)
         if digest != found.digest:
             raise SurveyError(
                 f"digest must be {found.digest[:8]}... for these fields, got {str(digest)[:8]}...; "
                 "the form was altered after it was made"
+            )
+        # The same form in other words: what another client would refuse, or read as another one.
+        if canonical_json(written) != canonical_json(found._fields()):
+            raise SurveyError(
+                "form must be written as its to_json writes it: no empty list, and conditions in the order of questions"
             )
         return found
 

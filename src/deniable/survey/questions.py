@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from deniable.errors import AlphabetError, SurveyError
 from deniable.survey.alphabet import Alphabet, Symbol, canonical_symbol
-from deniable.survey.survey import Survey
+from deniable.survey.survey import Survey, check_title
 
 __all__ = ["MAX_PAIRS", "MAX_QUESTIONS", "NO_ANSWER", "FormPart", "Question", "check_name"]
 
@@ -70,6 +70,7 @@ class Question:
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        check_title(self.title)
         if self.skip and self.alphabet.symbols is not None and NO_ANSWER in self.alphabet.symbols:
             raise SurveyError(
                 f"question {self.name!r} must not have the answer {NO_ANSWER!r} if it may be skipped: the form adds it"

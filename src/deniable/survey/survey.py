@@ -82,13 +82,7 @@ class Survey:
     report_format: ReportFormat = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or len(self.name) > 500:
-            shown = f"{len(self.name)} characters" if isinstance(self.name, str) else type(self.name).__name__
-            raise SurveyError(f"name must be text of at most 500 characters, got {shown}")
-        try:
-            self.name.encode("utf-8")
-        except UnicodeEncodeError:
-            raise SurveyError("name must be valid Unicode text, got one with a lone surrogate") from None
+        check_title(self.name)
         object.__setattr__(self, "participation", check_participation(self.participation))
         self.encoding.check(self.alphabet)
         if self.encoding.cells != self.mechanism.cells:
@@ -653,6 +647,20 @@ class Survey:
     def _answered(self) -> str:
         """How people take part, in words; nothing where they answer once."""
         return "" if self.participation == "once" else participation_words(self.participation)
+
+
+def check_title(name: object) -> None:
+    """Refuse what is not text that can stand above a question: surveys and forms are called by it.
+
+    >>> check_title("Tea or coffee?")
+    """
+    if not isinstance(name, str) or len(name) > 500:
+        shown = f"{len(name)} characters" if isinstance(name, str) else type(name).__name__
+        raise SurveyError(f"name must be text of at most 500 characters, got {shown}")
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        raise SurveyError("name must be valid Unicode text, got one with a lone surrogate") from None
 
 
 def checked_name(name: str) -> str:

@@ -8,11 +8,13 @@ import gzip
 import hashlib
 import re
 from collections.abc import Awaitable, Callable
+from copy import copy
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import PurePosixPath
 
 from deniable.service.answers import Answer, Headers
+from deniable.service.framing import framed
 from deniable.service.pages.library import Library
 from deniable.service.pages.site import KINDS, file_of
 from deniable.service.pages.texts import section, without_scripts
@@ -56,6 +58,9 @@ _COMMENTS = re.compile(rb"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MUL
 _INDENTATION = re.compile(rb"^(?: +|\n)", re.MULTILINE)
 
 
+_Frames = Callable[[str], Awaitable[tuple[str, ...] | None]]
+
+
 class Pages:
     """The files, read once, each with a tag and a compressed copy."""
 
@@ -63,8 +68,9 @@ class Pages:
         self._files: dict[str, _File] = {}
         self._library = Library()
 
-    async def answer(self, scope: Scope, known: Callable[[str], Awaitable[bool]]) -> Answer[bytes] | None:
-        """The page or file at a path, or None where there is none; `known` says whether there is a survey."""
+    async def answer(self, scope: Scope, frames: _Frames) -> Answer[bytes] | None:
+        """The page or file at a path, or None where there is none; `frames` says which sites may frame the page of a
+        survey, or None where there is no such survey."""
         name = _name(scope["path"])
         if name is None:
             return None
@@ -78,9 +84,12 @@ class Pages:
             if made is None:
                 return None
             found = self._files[name] = made
-        survey = _OF_SURVEY.fullmatch(scope["path"])
-        if survey is not None and not await known(survey[1]):
-            return replace(found.answer(header(scope, b"accept-encoding"), b""), status=404)
+        if survey := _OF_SURVEY.fullmatch(scope["path"]):
+            allowed = await frames(survey[1])
+            if allowed is None:
+                return replace(found.answer(header(scope, b"accept-encoding"), b""), status=404)
+            if allowed and name == "answer.html":
+                found = found.framed(allowed)
         return found.answer(header(scope, b"accept-encoding"), header(scope, b"if-none-match"))
 
     async def _file(self, name: str) -> "_File | None":
@@ -136,6 +145,14 @@ class _File:
         self._body = body if len(body) <= 1 << 16 else None  # a large one is kept compressed only
         self._kind = KINDS[PurePosixPath(name).suffix]
         self._tag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
+
+    def framed(self, frames: tuple[str, ...]) -> "_File":
+        """The same page for frames of these sites; a browser that has it with another policy has another page."""
+        policy = framed(POLICY, frames).encode()
+        made = copy(self)
+        made._shared = [(b"content-security-policy", policy), *self._shared[1:]]
+        made._tag = b'"' + hashlib.sha256(self._tag + policy).hexdigest()[:32].encode() + b'"'
+        return made
 
     def answer(self, encodings: bytes, known: bytes) -> Answer[bytes]:
         headers: Headers = [*self._shared, (b"etag", self._tag)]

@@ -49,13 +49,18 @@ async function start() {
     kept.forgetEarlier();
     const [, window] = survey.participation?.split(":") ?? [];
     const key = window && (await deviceKey());
-    const client = new Client(survey, { storage: kept.storage, memoize: Boolean(window), key });
-    kept.byWindow(window);
     const kind = await kindOf(survey);
-    asked = { survey, rules, kind, n: kind.numbers(survey), client, window };
+    const agreed = await kind.prepare(survey);
+    if (kind.keepsDraw(agreed)) kept.keepDraw();
+    const client = new Client(agreed, { storage: kept.storage, memoize: Boolean(window), key });
+    kept.byWindow(window);
+    asked = { survey, agreed, rules, kind, n: kind.numbers(agreed), client, window };
   } catch (problem) {
     const reason = problem.message ? foreign(problem.message) : text("answer.keepsNothing");
-    return stop(title, parts("answer.unable", { reason }));
+    // In a frame of another site a browser may keep nothing, and in a tab of its own it does.
+    const tab = { href: location.pathname, target: "_blank", rel: "noopener noreferrer" };
+    const away = parent !== window && [" ", el("a", tab, text("answer.ownTab"))];
+    return stop(title, [...parts("answer.unable", { reason }), ...(away || [])]);
   }
   $("headline").textContent = headline(asked.n);
   explain(asked);
@@ -88,12 +93,12 @@ function stop(title, said) {
 /** Where the answer is given, and what will happen to it. */
 function offer(asked) {
   const { rules, n, kind } = asked;
-  const { shown, chosen, changed = () => {}, forget = () => {} } = kind.field(asked);
+  const { shown, chosen, changed = () => {}, forget = () => {}, advance = () => false } = kind.field(asked);
   fill($("choices"), ...shown);
   fill($("introduction"), ...paragraphs(rules.introduction));
   $("until").hidden = !rules.closes;
   if (rules.closes) $("until").textContent = text("answer.until", { time: moment(rules.closes) });
-  $("what").textContent = kind.whatHappens(n);
+  $("what").textContent = kind.whatHappens(n, undefined, asked);
   $("form").hidden = false;
   $("form").addEventListener("input", () => {
     $("roll").disabled = chosen() === undefined;
@@ -102,6 +107,7 @@ function offer(asked) {
   $("form").addEventListener("reset", forget);
   $("form").addEventListener("submit", async (event) => {
     event.preventDefault();
+    if (advance()) return;
     if (chosen() === undefined || $("roll").disabled) return;
     $("roll").disabled = true;
     const shown = await roll(asked, chosen());
@@ -117,7 +123,7 @@ function offer(asked) {
 
 /** Roll, and show what came; when this has returned nothing on the page holds the answer. */
 async function roll(asked, value) {
-  const { client } = asked;
+  const { client, kind } = asked;
   try {
     // Where another tab was faster, what that one rolled is what is sent.
     if (!(await alone(() => rollOnce(client, value)))) return void (await elsewhere());
@@ -126,7 +132,7 @@ async function roll(asked, value) {
     say(notRolled(problem?.name), "bad");
     return undefined;
   }
-  const truth = client.survey.encoding.of(client.status().cohort, value);
+  const truth = kind.truth(asked, value, kept.read().record);
   $("form").reset();
   $("form").remove();
   $("lead").hidden = true;
@@ -200,11 +206,13 @@ function show(asked, { record, day }, truth) {
   const { n, kind } = asked;
   asked.record = record;
   const sent = partsOf(record, n);
+  fill($("bytes"), ...bytesOf(sent, `${location.origin}/v1/surveys/${digest.slice(0, 8)}…/reports`, day, n));
+  $("rolled").hidden = false;
+  if (kind.show) return kind.show(asked, sent, truth);
   const cells = cellsOf(sent.payload, n);
   const fell = truth && kind.rolled(n, truth, cells);
   const drawn = fell ? kind.picture(fell) : kind.afterwards(n, cells);
   fill($("die"), drawn);
-  $("rolled").hidden = false;
   const tell = () => {
     if (fell) $("fell").textContent = sentences(fell.said, text("answer.onlyYou"));
     fill($("sent"), kind.inWords(cells, asked));
@@ -212,14 +220,14 @@ function show(asked, { record, day }, truth) {
     $("send").hidden = false;
     $("wire").hidden = false;
   };
-  fill($("bytes"), ...bytesOf(sent, `${location.origin}/v1/surveys/${digest.slice(0, 8)}…/reports`, day, n));
   return { drawn, tell };
 }
 
-function explain({ n, rules, window }) {
+function explain(asked) {
+  const { n, rules, window, kind } = asked;
   const shown = (part) => (part.map ? el("ul", {}, ...part.map((said) => el("li", {}, said))) : el("p", {}, part));
   const survey = el("p", { class: "quiet small break" }, text("answer.digest", { digest }));
-  fill($("explained"), ...explanation(n, rules, window).map(shown), survey);
+  fill($("explained"), ...[...explanation(n, rules, window), ...kind.clear(asked)].map(shown), survey);
   $("meaning").hidden = false;
 }
 
@@ -239,11 +247,22 @@ async function send(asked, pause = 1000) {
   }
   const found = kept.read();
   if (!found) return say(text("answer.lost"), "bad");
+  if (found.done === "sent") tellFrame(asked.rules.frames);
   if (found.done) return finished(asked, found.done, found.next);
   const state = await stateNow();
   if (state === "closed" || state === "gone") return finished(asked, state);
   say(text("answer.waiting"));
   setTimeout(() => send(asked, Math.min(2 * pause, LONGEST_PAUSE)), pause);
+}
+
+/**
+ * To the page around this one, where that is one of the sites that may frame it: that somebody is done here, now. Not
+ * when a page is loaded again: who has answered before is nobody's business there.
+ */
+function tellFrame(frames) {
+  if (parent === window) return;
+  const around = location.ancestorOrigins?.[0];
+  for (const origin of frames) if (!around || around === origin) parent.postMessage("done", origin);
 }
 
 /** Whether the survey is open or closed, gone, or whether the collector is away. */
@@ -253,9 +272,11 @@ const stateNow = () =>
     (problem) => (problem.status === 404 ? "gone" : "away"),
   );
 
-function finished({ rules, n, window }, how, next) {
+function finished(asked, how, next) {
+  const { rules, n, window, kind } = asked;
   kept.finish(how);
   coverDie(); // a tab may stay open for others to find
+  kind.end(asked);
   $("send").hidden = true;
   $("until").hidden = true;
   fill($("thanks"), ...(how === "sent" ? paragraphs(rules.thanks) : []));

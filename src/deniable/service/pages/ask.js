@@ -1,7 +1,7 @@
 /** Ask: a question becomes a plan while it is typed, then a survey with a link for everyone and a private one. */
 
 import { Picture } from "./charts.js";
-import { $, ask, el, fill, sentence, short, table, tell } from "./common.js";
+import { $, ask, el, fill, problemText, short, table, tell } from "./common.js";
 import { formRequest } from "./form.asking.js";
 import { FormEditor } from "./form.editor.js";
 import { formRefusal, screens } from "./form.plan.js";
@@ -26,23 +26,16 @@ import {
 import { picture as qr } from "./qr.js";
 import { limits } from "./reach.js";
 import { choose, fillForm, nameOf, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
-import { text } from "./texts.js";
+import { digits, parts, sentences, text } from "./texts.js";
 import { deniability, guarantee, headline, strength, THEY } from "./words.js";
 
 const PAUSE = 500; // milliseconds after the last key before the planner is asked
 
-const MEAN_HINTS = {
-  number: "In the unit of the numbers; kept in 9 of 10 surveys",
-  ordered: "In places of the list: from one answer to the next is one; kept in 9 of 10 surveys",
-};
-
-const CHOICE = "How well a single answer stays hidden is for you to choose.";
-
-const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
+const say = (said, kind = "") => fill($("status"), said && el("p", { class: `note ${kind}` }, ...[said].flat()));
 const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
 
-function locked(text) {
-  say(text, "bad");
+function locked(said) {
+  say(said, "bad");
   $("door").hidden = false;
   $("door").onsubmit = (event) => {
     event.preventDefault();
@@ -72,7 +65,7 @@ function refused(problem, now, offer) {
   return [
     el("p", { class: "note" }, said),
     ...(buttons.length
-      ? [el("h3", {}, "What is possible"), el("div", { class: "actions", id: "ways" }, ...buttons)]
+      ? [el("h3", {}, text("ask.possible")), el("div", { class: "actions", id: "ways" }, ...buttons)]
       : []),
   ];
 }
@@ -81,57 +74,60 @@ function refused(problem, now, offer) {
 function show(found, kind, n) {
   const { seen, unseen } = visible(found, n);
   const { numbers, rests } = bothNumbers(Math.log(n.odds), found.crowd);
-  const listed = (texts) => el("ul", {}, ...texts.map((text) => el("li", {}, text)));
+  const listed = (texts) => el("ul", {}, ...texts.map((said) => el("li", {}, said)));
   const facts = (some, name) =>
-    el("div", { class: "facts", ...name }, ...some.map(([number, text]) => el("div", {}, el("b", {}, number), text)));
+    el("div", { class: "facts", ...name }, ...some.map(([number, said]) => el("div", {}, el("b", {}, number), said)));
   fill(
     $("plan"),
     el("p", { class: "big" }, strength(n)),
-    el("p", {}, `Epsilon ${found.epsilon.toPrecision(3)}. ${guarantee(n, THEY)} ${deniability(n, THEY)}`),
+    el(
+      "p",
+      {},
+      sentences(text("ask.epsilon", { epsilon: digits(found.epsilon, 3) }), guarantee(n, THEY), deniability(n, THEY)),
+    ),
     el("p", {}, kind.whatHappens(n, THEY)),
     kind.preview?.(n),
     facts(sharpness(found, n), { id: "sharpness" }),
-    el("h3", {}, "Two numbers for privacy"),
+    el("h3", {}, text("ask.two")),
     facts(numbers, { id: "both" }),
     el("p", { class: "quiet small", id: "rests" }, rests),
-    el("h3", {}, "You will be able to see"),
+    el("h3", {}, text("ask.seen")),
     listed(seen),
-    el("h3", {}, "You will not be able to see"),
+    el("h3", {}, text("ask.unseen")),
     listed(unseen),
   );
   const { heads, rows } = alternatives(found);
-  fill($("mechanism"), el("p", {}, mechanismWords(found, n)), rows.length ? table("Alternatives", heads, rows) : null);
+  fill(
+    $("mechanism"),
+    el("p", {}, mechanismWords(found, n)),
+    rows.length ? table(text("ask.alternatives"), heads, rows) : null,
+  );
   $("curve").hidden = !found.lines.length;
   $("headline").textContent = headline(n, THEY);
 }
 
 /** A link to copy. */
-function link(title, hint, address) {
-  const id = title.replace(/\W/g, "-").toLowerCase();
+function link(id, address) {
   const field = el("input", { type: "text", readonly: true, id, value: address });
-  const button = el("button", { type: "button", class: "plain" }, "Copy");
+  const button = el("button", { type: "button", class: "plain" }, text("ask.copy"));
   button.addEventListener("click", async () => {
     field.select();
     await navigator.clipboard?.writeText(address).catch(() => document.execCommand("copy"));
-    button.textContent = "Copied";
+    button.textContent = text("ask.copied");
   });
   return el(
     "div",
     { class: "field" },
-    el("label", { for: id }, title, el("span", { class: "hint" }, hint)),
-    el("div", { class: "link" }, field, button, el("a", { class: "button plain", href: address }, "Open")),
+    el("label", { for: id }, text(`ask.${id}`), " ", el("span", { class: "hint" }, text(`ask.${id}Hint`))),
+    el("div", { class: "link" }, field, button, el("a", { class: "button plain", href: address }, text("desk.open"))),
   );
 }
 
 /** Where a link leads nowhere for others: that, and what to do. */
 function caution(address) {
-  const told = limits(address);
-  const remedy = [
-    " To ask others, run the collector where they can reach it and start it with ",
-    el("code", { class: "whole" }, "--public-url"),
-    " and that address; see “In front of it” in docs/how-to/operations.md.",
-  ];
-  return told ? el("p", { class: "note", id: "caution" }, told, ...remedy) : null;
+  const reach = limits(address);
+  const remedy = () => parts("ask.remedy", { option: el("code", { class: "whole" }, "--public-url") });
+  return reach ? el("p", { class: "note", id: "caution" }, reach, " ", ...remedy()) : null;
 }
 
 /** The survey is there: its two links, of which `secret` is in one. */
@@ -139,22 +135,17 @@ function celebrate(survey, secret, origin) {
   say("");
   const answer = `${origin}/answer/${survey.digest}`;
   const results = `${origin}/results/${survey.digest}#${new URLSearchParams({ token: secret })}`;
-  const heading = el("h2", { tabindex: "-1", dir: "auto" }, `“${short(survey.name, 120)}” is ready`);
+  const heading = el("h2", { tabindex: "-1", dir: "auto" }, text("ask.ready", { name: short(survey.name, 120) }));
   fill(
     $("made"),
     el(
       "section",
-      { class: "card", "aria-label": "The survey is ready" },
+      { class: "card", "aria-label": text("ask.readyLabel") },
       heading,
       caution(answer),
-      link("For the people you ask", "Send it to everyone, or let them scan the code", answer),
+      link("everyone", answer),
       qr(answer),
-      link(
-        "For you alone",
-        "The results. Whoever has this link can read them, and close or delete the survey; keep it now, it is not " +
-          "shown again. A browser that opens it may keep it in its history, with the key",
-        results,
-      ),
+      link("alone", results),
     ),
   );
   $("made").hidden = false;
@@ -186,9 +177,9 @@ class Asking {
     } catch (problem) {
       if (problem.status === 401 || problem.status === 403) {
         dropKey();
-        return locked("This key does not open this collector.");
+        return locked(text("ask.wrongKey"));
       }
-      say(`${sentence(problem.message)} Trying again…`);
+      say([problemText(problem), " ", text("desk.again")]);
       return setTimeout(() => this.start(), 3000);
     }
     say("");
@@ -213,7 +204,7 @@ class Asking {
     $("by-error").hidden = !byError || mean;
     $("by-mean").hidden = !byError || !mean;
     $("by-epsilon").hidden = byError;
-    $("mean-hint").textContent = MEAN_HINTS[kind] ?? "";
+    $("mean-hint").textContent = mean ? text(`ask.meanHint_${kind}`) : "";
     $("error-hint").textContent = text(kind === "form" ? "forms.errorHint" : "forms.errorHintOne");
     this.#preview.show(screens({ title: "", questions: [asked], ...asked, ...writtenRules() }));
     if (!this.#meanChosen) $("mean-error").value = firstMeanError({ kind, ...scale });
@@ -224,10 +215,10 @@ class Asking {
     this.#plan = undefined;
     $("create").disabled = true;
     $("experts").hidden = true;
-    $("headline").textContent = CHOICE;
+    $("headline").textContent = text("ask.choice");
     clearTimeout(this.#timer);
     const missing = typeof now === "string";
-    fill($("plan"), el("p", { class: "quiet" }, missing ? now : "Planning…"));
+    fill($("plan"), el("p", { class: "quiet" }, missing ? now : text("ask.planning")));
     if (!missing) this.#timer = setTimeout(() => this.#think(now, said), PAUSE);
   }
 
@@ -274,7 +265,7 @@ class Asking {
   /** The chart of the plan, when somebody looks. */
   #draw() {
     if (!this.#plan?.lines.length || !$("experts").open) return;
-    this.#chart.draw(planChart(this.#plan)).catch((problem) => say(sentence(problem.message), "bad"));
+    this.#chart.draw(planChart(this.#plan)).catch((problem) => say(problemText(problem), "bad"));
   }
 
   async #create() {
@@ -286,7 +277,7 @@ class Asking {
       await this.#list();
       if (this.#digests.has(survey.digest) && survey.digest !== this.#replaces) {
         $("create").disabled = false;
-        return say("You have asked exactly this before: it is in the list below. Change the wording to ask it anew.");
+        return say(text("ask.before"));
       }
       const rules = {
         results: $("results").value,
@@ -303,7 +294,7 @@ class Asking {
       await this.#list();
     } catch (problem) {
       $("create").disabled = false;
-      say(`The survey was not created: ${problem.message}`, "bad");
+      say([text("ask.notCreated"), " ", problemText(problem)], "bad");
     }
   }
 
@@ -329,7 +320,7 @@ class Asking {
     this.#editor.fill(draft);
     this.#edit(draft.replaces);
     this.#changed();
-    if (!draft.replaces) return say("The form is filled in. Change what you like, and create the survey.");
+    if (!draft.replaces) return say(text("ask.filled"));
     const told = text("forms.editing", { name: nameOf({ survey: { name: draft.question } }) });
     const keep = el("button", { type: "button", class: "plain", onclick: () => location.reload() }, text("forms.keep"));
     fill($("status"), el("p", { class: "note" }, told), el("div", { class: "actions" }, keep));
@@ -344,5 +335,5 @@ class Asking {
 
 await open();
 $("scale").textContent = scaleWords();
-$("headline").textContent = CHOICE;
+$("headline").textContent = text("ask.choice");
 new Asking().start();

@@ -1,12 +1,13 @@
 /** Before and after: how much each share rose or fell from one time to a later one. */
 
-import { $, fill, percent, points, short, symbolText, table, whole } from "./common.js";
+import { $, fill, percent, points, short, symbolText, table } from "./common.js";
 import { comparedTable } from "./quantities.js";
 import { changeRows, labelled } from "./rows.js";
+import { sentences, text } from "./texts.js";
 
 /** A sentence in place of a comparison. */
-export function noChanges(text) {
-  $("changes-words").textContent = text;
+export function noChanges(said) {
+  fill($("changes-words"), said);
   $("changes").hidden = true;
   fill($("changes-table").lastElementChild);
 }
@@ -16,16 +17,18 @@ export async function showChanges(told, picture) {
   const ordered = changeRows(told.changes);
   $("changes").hidden = false;
   const wrong = points(1 - told.level, 0);
-  $("changes-words").textContent =
-    `From ${whole(told.before.n)} answers before to ${whole(told.after.n)} after. The lines show how exactly a ` +
-    `change is known (${percent(told.level, 0)} intervals). Clear changes are more than chance explains: where ` +
-    `nothing changed, at most ${wrong} of 100 such charts show any.${told.shared_noise ? ` ${told.shared_noise}` : ""}`;
-  const cell = (value) => (value === null ? "not determined" : points(value, 2));
+  const level = percent(told.level, 0);
+  $("changes-words").textContent = sentences(
+    text("results.fromTo", { before: told.before.n, after: told.after.n }),
+    text("results.clear", { level, wrong }),
+    told.shared_noise,
+  );
+  const cell = (value) => (value === null ? text("forms.unknown") : points(value, 2));
   fill(
     $("changes-table").lastElementChild,
     table(
-      "Changes",
-      ["answer", "change in points", "from", "to"],
+      text("results.changes"),
+      [text("forms.answer"), text("results.change"), text("results.low"), text("forms.to")],
       ordered
         .slice(0, 2000)
         .map((row) => [short(symbolText(row.symbol), 300), ...[row.change, row.low, row.high].map(cell)]),
@@ -35,7 +38,7 @@ export async function showChanges(told, picture) {
   const rows = labelled(known).map(({ name, change, low, high, clear }) => ({ name, change, low, high, clear }));
   await picture.draw({
     chart: "difference",
-    description: `Changes of ${rows.length} shares with ${percent(told.level, 0)} intervals`,
+    description: text("results.changesOf", { count: rows.length, level }),
     level: told.level,
     data: { rows },
   });
@@ -45,9 +48,11 @@ export async function showChanges(told, picture) {
 export function showFigures(before, after) {
   const { heads, rows } = comparedTable(before.figures, after.figures);
   noChanges(
-    `From ${whole(before.n)} answers before to ${whole(after.n)} after; in brackets the ${percent(after.level, 0)} ` +
-      "interval of each. Intervals that do not meet are a clear change.",
+    sentences(
+      text("results.fromTo", { before: before.n, after: after.n }),
+      text("results.brackets", { level: percent(after.level, 0) }),
+    ),
   );
-  fill($("changes-table").lastElementChild, table("Figures before and after", heads, rows));
+  fill($("changes-table").lastElementChild, table(text("results.figuresCompared"), heads, rows));
   $("changes-table").open = true;
 }

@@ -1,6 +1,6 @@
 /** What all pages share: elements made from text (never from markup), requests, sentences, numbers. */
 
-import { text } from "./texts.js";
+import { fixed, number, percentage, text } from "./texts.js";
 
 /** An element with attributes and children; a string child becomes text, whatever it holds. */
 export function el(name, attributes = {}, ...children) {
@@ -70,6 +70,9 @@ export async function ask(path, { method = "GET", body, token, raw = false } = {
 /** A sentence of a program, which speaks English whatever the page does. */
 export const foreign = (said) => el("bdi", { lang: "en" }, said);
 
+/** A problem as a sentence: the page's own, or one that the collector stated, which speaks English. */
+export const problemText = (problem) => (problem.status === 0 ? problem.message : foreign(sentence(problem.message)));
+
 /** The survey in the address: its digest, or nothing that could be one. */
 export const digestHere = () => location.pathname.split("/")[2] ?? "";
 
@@ -79,9 +82,9 @@ export const sentence = (text) => {
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 };
 
-export const whole = (number) => Math.round(number).toLocaleString("en");
-export const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
-export const points = (share, digits = 1) => `${(100 * share).toFixed(digits)}`;
+export const whole = (value) => number(Math.round(value));
+export const percent = (share, digits = 1) => percentage(share, digits);
+export const points = (share, digits = 1) => fixed(100 * share, digits);
 
 /** A symbol as people read it: text as it is, numbers as digits, bytes as hexadecimal. */
 export function symbolText(symbol) {

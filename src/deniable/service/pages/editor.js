@@ -1,11 +1,11 @@
 /**
  * The editor of one question: what is asked, and how people answer. It makes its own fields inside of an element, and
- * several can stand on a page: names of fields begin with `prefix`. What it says is in editor.texts.js.
+ * several can stand on a page: names of fields begin with `prefix`.
  */
 
 import { el, fill } from "./common.js";
-import { TEXTS } from "./editor.texts.js";
 import { distinctLines } from "./naming.js";
+import { text } from "./texts.js";
 
 const MOST_MARKED = 200; // answers up to which each has a box for "sensitive"
 const KINDS = ["closed", "ordered", "number", "open"];
@@ -28,7 +28,7 @@ export class QuestionEditor {
         value: kind,
         checked: kind === "closed",
       });
-      return el("label", {}, this.#kinds[kind], el("span", {}, TEXTS[kind]));
+      return el("label", {}, this.#kinds[kind], el("span", {}, text(`editor.${kind}`)));
     });
     const part = (name, ...children) =>
       (this.#parts[name] = el("div", { class: "field", id: this.#id(name) }, ...children));
@@ -39,7 +39,7 @@ export class QuestionEditor {
         { class: "field" },
         ...this.#labelled("question", null, this.#input("text", { maxlength: 500, dir: "auto" })),
       ),
-      el("fieldset", {}, el("legend", {}, TEXTS.kinds), el("div", { class: "choices" }, ...kinds)),
+      el("fieldset", {}, el("legend", {}, text("editor.kinds")), el("div", { class: "choices" }, ...kinds)),
       part(
         "closed",
         ...this.#labelled("answers", this.#answersHint, el("textarea", { rows: 5, dir: "auto", spellcheck: "true" })),
@@ -49,15 +49,15 @@ export class QuestionEditor {
         el(
           "details",
           {},
-          el("summary", {}, TEXTS.sensitive),
-          el("fieldset", {}, el("legend", { class: "hint" }, TEXTS.sensitiveHint), this.#marks),
+          el("summary", {}, text("editor.sensitive")),
+          el("fieldset", {}, el("legend", { class: "hint" }, text("editor.sensitiveHint")), this.#marks),
         ),
       ),
       part("number", ...this.#scale()),
       part(
         "open",
-        ...this.#labelled("candidates", TEXTS.candidatesHint, this.#number({ min: 2, max: 4096, value: 50 })),
-        ...this.#labelled("text", TEXTS.textHint, this.#select("folded", "exact")),
+        ...this.#labelled("candidates", text("editor.candidatesHint"), this.#number({ min: 2, max: 4096, value: 50 })),
+        ...this.#labelled("text", text("editor.textHint"), this.#select("folded", "exact")),
       ),
     );
     this.#update();
@@ -77,7 +77,7 @@ export class QuestionEditor {
   }
 
   #select(...names) {
-    return el("select", {}, ...names.map((name) => el("option", { value: name }, TEXTS[name])));
+    return el("select", {}, ...names.map((name) => el("option", { value: name }, text(`editor.${name}`))));
   }
 
   /** A field with its label. */
@@ -85,7 +85,7 @@ export class QuestionEditor {
     this.#fields[name] = field;
     field.id = this.#id(name);
     const more = typeof hint === "string" ? el("span", { class: "hint" }, hint) : hint;
-    return [el("label", { for: field.id }, TEXTS[name], " ", more), field];
+    return [el("label", { for: field.id }, text(`editor.${name}`), " ", more), field];
   }
 
   #scale() {
@@ -110,7 +110,7 @@ export class QuestionEditor {
     const few = symbols.length > 1 && symbols.length <= MOST_MARKED;
     const shown = { closed: kind === "closed" || kind === "ordered", sensitive: kind === "closed" && few };
     for (const [name, part] of Object.entries(this.#parts)) part.hidden = !(shown[name] ?? kind === name);
-    this.#answersHint.textContent = kind === "ordered" ? TEXTS.orderedHint : TEXTS.answersHint;
+    this.#answersHint.textContent = kind === "ordered" ? text("editor.orderedHint") : text("editor.answersHint");
     const steps = this.#fields.by.value === "bySteps";
     this.#fields.step.parentElement.hidden = !steps;
     this.#fields.bins.parentElement.hidden = steps;

@@ -23,7 +23,7 @@ export function list({ survey }, mark = () => null) {
 }
 
 /** A line of text. */
-function line() {
+export function line() {
   const shown = el("input", {
     type: "text",
     id: "text",

@@ -4,8 +4,8 @@
  */
 
 import { symbolText } from "./common.js";
-import { fixed, number, sentences, series, text } from "./texts.js";
-import { atMost, wordOf } from "./words.js";
+import { fixed, number, sentences, text } from "./texts.js";
+import { atMost, listed, privacy } from "./words.js";
 
 /** Two digits, rounded up, so that "at most" stays true. */
 function twoDigits(value) {
@@ -50,9 +50,6 @@ export function formNumbers(form, parts) {
   };
 }
 
-/** The word of a budget, and the epsilon itself. */
-export const cost = ({ epsilon }) => ({ word: wordOf(epsilon), epsilon: fixed(epsilon, 2) });
-
 /** Who answers what, and why. */
 export function spendingWords({ form, spendings: [best] }) {
   const count = form.parts.length;
@@ -63,19 +60,16 @@ export function spendingWords({ form, spendings: [best] }) {
 /** That some answers may be seen, where that is so. */
 export function seenWords(form, { seen }) {
   const titles = seen.map((name) => form.questions.find((question) => question.name === name).title || name);
-  return titles.length ? text("forms.seen", { questions: series(titles.map((title) => `“${title}”`)) }) : "";
+  return titles.length ? text("forms.seen", { questions: listed(titles.map((title) => `“${title}”`)) }) : "";
 }
 
-/** Heads and rows: of each question how far off it is, and how many are asked. */
-export function sharpnessTable(found) {
+/** Of each question its title, how far off it is, and how many are asked. */
+export function sharpnessRows(found) {
   const { form, n } = found;
-  const people = number(Math.round((n * found.spendings[0].drawn) / form.parts.length));
+  const people = text("forms.asked", { count: Math.round((n * found.spendings[0].drawn) / form.parts.length) });
   const error = ({ measure, error: off }) =>
-    text(`forms.${measure}`, { error: measure === "share" ? twoDigits(100 * off) : twoDigits(off) });
-  return {
-    heads: [text("forms.question"), text("forms.off"), text("forms.asked")],
-    rows: found.questions.map((one) => [one.title || one.name, error(one), people]),
-  };
+    text(`forms.${measure}`, { error: twoDigits(measure === "share" ? 100 * off : off) });
+  return found.questions.map((one) => [one.title || one.name, error(one), people]);
 }
 
 /** Heads and rows for experts: mechanisms, and what other ways to spend the budget need. */
@@ -109,7 +103,7 @@ export function formRefusal({ message, told }, now) {
   if (!told.alternatives || !now.max_error) return { said: message, ways: [] };
   const ways = told.alternatives.map((one) => ({
     ...one,
-    bold: text("forms.instead", { error: twoDigits(100 * one.error), privacy: one.privacy }),
+    bold: text("forms.instead", { error: twoDigits(100 * one.error), privacy: privacy(one.privacy) }),
     rest: "",
   }));
   const said = text("forms.tooFew", { count: now.n, error: numbered(100 * now.max_error) });

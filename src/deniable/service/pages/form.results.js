@@ -1,6 +1,6 @@
 /**
- * The results of a form: the facts of the whole, a section for each question, and files of all of them. What is asked of
- * the collector and when is for results.js; the sections are asked for one after the other, from the top.
+ * The results of a form: the facts of the whole, a section for each question, and files of all of them. When there is
+ * something to ask for is known to results.js; the sections are asked for one after the other, from the top.
  */
 
 import { $, download, el, fill, sentence } from "./common.js";
@@ -52,8 +52,16 @@ export class FormResults {
     $("raw").closest("p").hidden = true;
   }
 
-  /** Ask for every question, and show each as it comes; false if there are too few answers, which the page says. */
-  async refresh(current, { windows, rules }) {
+  /** Whether there is something to see. */
+  get isShown() {
+    return !$("form-results").hidden;
+  }
+
+  /**
+   * Ask for every question, and show each as it comes; `shown` is called before. What it gives, if anything, is the
+   * problem that there are too few answers, which the page says.
+   */
+  async refresh(current, { windows, rules, shown }) {
     this.#n ??= await numbersOf({ form: this.#form });
     for (const section of this.#sections) {
       if (!section.ready) {
@@ -68,18 +76,26 @@ export class FormResults {
           order: "own",
         });
       } catch (problem) {
-        if (!current()) return true;
-        if (problem.status === 409) return false;
+        if (!current()) return undefined;
+        if (problem.status === 409) return problem;
         if (problem.status !== 422) throw problem;
         section.fail(sentence(problem.message));
         continue;
       }
-      if (!current()) return true;
+      if (!current()) return undefined;
       this.#head(found, windows, rules);
+      this.#reveal(shown);
       await section.show(found, { windows: windows.length, window: rules.window, epsilon: Math.log(this.#n.odds) });
-      if (!current()) return true;
+      if (!current()) return undefined;
     }
-    return true;
+    this.#reveal(shown); // where nobody has named answers to any question
+    return undefined;
+  }
+
+  #reveal(shown) {
+    $("form-results").hidden = false;
+    $("facts").hidden = !$("facts").childElementCount;
+    shown();
   }
 
   #head(found, windows, rules) {
@@ -92,8 +108,6 @@ export class FormResults {
       atMost,
     );
     fill($("facts"), ...facts.map(([number, said]) => el("div", {}, el("b", {}, number), said)));
-    $("facts").hidden = false;
-    $("form-results").hidden = false;
     $("lead").textContent = `${text("forms.lead")} ${deniability(this.#n, THEY)}`;
   }
 

@@ -1,4 +1,4 @@
-/** What came of a form, question by question: which rows are drawn, what is said beside them, files. No element is touched. */
+/** What came of a form: which rows of a question are drawn, what is said beside them, files. No element is touched. */
 
 import { isForm, partOf } from "./form.asking.js";
 import { NO_ANSWER } from "./form.plan.js";

@@ -1,7 +1,7 @@
 /** The plan of a form on the Ask page: the words and tables of form.plan.js as elements. */
 
 import { $, el, fill, table } from "./common.js";
-import { expertTables, formNumbers, guaranteeWords, sharpnessTable, spendingWords, surveyOf } from "./form.plan.js";
+import { expertTables, formNumbers, guaranteeWords, sharpnessRows, spendingWords, surveyOf } from "./form.plan.js";
 import { kindOf } from "./kinds.js";
 import { text } from "./texts.js";
 import { deniability, headline, strength, THEY } from "./words.js";
@@ -19,7 +19,15 @@ export async function numbersOf({ form }) {
 
 /** A plan in words; `n` are its numbers. */
 export function showForm(found, n) {
-  const sharp = sharpnessTable(found);
+  const sharp = sharpnessRows(found).map(([title, error, people]) =>
+    el(
+      "li",
+      {},
+      el("span", { dir: "auto", class: "break" }, title),
+      el("b", {}, error),
+      el("span", { class: "quiet small" }, people),
+    ),
+  );
   const { mechanisms, spendings } = expertTables(found);
   fill(
     $("plan"),
@@ -28,7 +36,7 @@ export function showForm(found, n) {
     el("h3", {}, text("forms.spending")),
     el("p", { id: "spending" }, spendingWords(found)),
     el("h3", {}, text("forms.sharp")),
-    el("div", { id: "sharpness" }, table(text("forms.sharp"), sharp.heads, sharp.rows)),
+    el("ul", { id: "sharpness", class: "sharp" }, ...sharp),
     el("p", { class: "quiet small" }, text("forms.nine")),
   );
   fill(

@@ -32,19 +32,26 @@ export function keeping(digest) {
   const name = `deniable-answer/2/${digest}`;
   let unrolled = null; // the state before anything was rolled, which stays in this tab
   let rolling = false;
+  let drawing = false; // whether what was drawn is kept before anything is rolled
   let kind; // "hour", "day" or "week", where the survey is answered once a window
   const entry = () => JSON.parse(localStorage.getItem(name));
   const write = (fields) => localStorage.setItem(name, JSON.stringify(fields));
   const inside = (state) => JSON.parse(state.slice(64))[digest];
   return {
     storage: {
-      getItem: () => entry()?.state ?? unrolled,
+      getItem: () => entry()?.state ?? entry()?.begun ?? unrolled,
       setItem(_, state) {
         if (rolling) write({ state, before: inside(state).refused });
         else if (entry()?.state) write({ ...entry(), state });
-        unrolled = rolling ? null : state;
+        else if (drawing) write({ begun: state });
+        unrolled = rolling || drawing ? null : state;
       },
     },
+    /**
+     * What a device draws is kept from here on: whoever does not like the questions that were drawn must not get others,
+     * by loading the page again or in another tab. It is drawn before anything is answered and says nothing of it.
+     */
+    keepDraw: () => (drawing = true),
     /** That the survey is answered once in each "hour", "day" or "week"; or, where nothing is given, once. */
     byWindow: (window) => (kind = window),
     /** The window that it is now, where there are any: its number. */
@@ -66,7 +73,7 @@ export function keeping(digest) {
      */
     read() {
       const kept = entry();
-      if (!kept?.state) return kept;
+      if (!kept?.state) return kept?.begun ? null : kept;
       const { outbox, refused, window } = inside(kept.state);
       const [[record, day] = []] = Object.entries(outbox);
       if (record) return { record, day, sending: kept.sending };

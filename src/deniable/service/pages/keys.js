@@ -6,6 +6,8 @@
  */
 
 import { $, el } from "./common.js";
+import { open } from "./languages.js";
+import { text } from "./texts.js";
 
 const PLACE = "deniable-key/1/";
 const ADMIN = "admin";
@@ -108,6 +110,7 @@ const looking = known() ? undefined : lookAround();
  */
 export async function findKey() {
   await looking;
+  await open();
   offerToForget();
   return known();
 }
@@ -140,9 +143,9 @@ function offerToForget() {
   };
   document
     .querySelector("header.top nav")
-    .append(el("button", { type: "button", id: "forget", onclick: forget }, "Forget the key"));
+    .append(el("button", { type: "button", id: "forget", onclick: forget }, text("desk.keyForget")));
 }
-offerToForget();
+open().then(offerToForget);
 
 /** What else a page keeps after its #: the candidates of open questions. */
 export const candidatesHere = () => new URLSearchParams(location.hash.slice(1)).getAll("candidate");

@@ -13,6 +13,15 @@ import { deniability, numbers, unknowable, whatHappens } from "./words.js";
 const TABLES = ["sensitive", "sensitive-design", "blocks", "budgets", "table"];
 
 const usual = {
+  /** What the client takes: of a form, more than its file. */
+  prepare: (survey) => survey,
+  keepsDraw: () => false,
+  /** What else can be seen, in paragraphs. */
+  clear: () => [],
+  /** What is shown when it was sent, beside what is there. */
+  end: () => {},
+  /** The cells of an answer. */
+  truth: ({ client }, value) => client.survey.encoding.of(client.status().cohort, value),
   numbers,
   field,
   whatHappens,
@@ -23,7 +32,9 @@ const usual = {
   denial: (n) => sentences(unknowable(n), deniability(n)),
 };
 
-function modules({ encoding, mechanism: { kind } }) {
+function modules({ parts, encoding, mechanism }) {
+  if (parts) return [import("./form.answer.js")];
+  const { kind } = mechanism;
   if (encoding.kind === "neighbours") return [import("./near.js"), load("near")];
   if (TABLES.includes(kind)) return [import("./tables.js"), load("tables")];
   return [import("./plain.js"), ...(kind === "bitflip" ? [import("./marks.js"), load("marks")] : [])];

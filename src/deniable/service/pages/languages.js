@@ -1,11 +1,11 @@
 /**
  * Which language a page speaks: the one chosen here before, else the first that the browser asks for, else English. A
  * page names the sections of texts that it needs in `data-texts`, says where each stands by `data-text` (inside) or
- * `data-label` (the name of something without words), and has a place for the switch: `#languages`.
+ * `data-label` (the name of something without words); a choice by `data-count` or `data-share`, with its value, and has a place for the switch: `#languages`.
  */
 
 import { $, el, fill } from "./common.js";
-import { knows, learn, speak, text } from "./texts.js";
+import { knows, learn, percentage, speak, text } from "./texts.js";
 
 const LANGUAGES = ["en", "de", "ar"];
 const RIGHT_TO_LEFT = ["ar"];
@@ -38,11 +38,17 @@ export async function load(section) {
 /** Put the texts into the page's own elements. */
 function inscribe() {
   for (const one of document.querySelectorAll("[data-text]")) one.textContent = text(one.dataset.text);
+  for (const one of document.querySelectorAll("[data-count]"))
+    one.textContent = text(one.dataset.count, { count: Number(one.value) });
+  for (const one of document.querySelectorAll("[data-share]"))
+    one.textContent = text(one.dataset.share, { share: percentage(one.value) });
   for (const one of document.querySelectorAll("[data-label]")) one.setAttribute("aria-label", text(one.dataset.label));
 }
 
 /** The page has its language and its own texts; to be awaited before anything is said. */
-export async function open() {
+export const open = () => (state.opened ??= begin());
+
+async function begin() {
   const root = document.documentElement;
   const tag = chosen(navigator.languages, remembered());
   state.language = tag.toLowerCase().split("-")[0];

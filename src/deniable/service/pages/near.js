@@ -60,7 +60,7 @@ export function field(asked) {
 }
 
 /** A field for a number, and what it counts as. */
-function number({ survey, client }) {
+export function number({ survey, client }) {
   const { low, high, step, outside } = survey.alphabet;
   const note = el("p", { class: "quiet small", id: "counts", role: "status" });
   const shown = el("input", {

@@ -1,5 +1,7 @@
 /** Windows of time, as Results offers them for ranges and comparisons. No element is touched here. */
 
+import { text } from "./texts.js";
+
 /** A window as people read it: the day, and the hour where windows are hours. */
 export const dayOf = (start, window) =>
   window === "hour" ? `${start.slice(0, 10)} ${start.slice(11)}:00` : start.slice(0, 10);
@@ -16,6 +18,6 @@ export function halves(windows) {
 
 /** Why two times, given by the starts of their first and last windows, cannot be compared; "" if they can. */
 export function incomparable({ aFrom, aTo, bFrom, bTo }) {
-  if (aFrom > aTo || bFrom > bTo) return "Each of the two times must end after it begins.";
-  return aTo >= bFrom ? "The time before must end before the time after begins." : "";
+  if (aFrom > aTo || bFrom > bTo) return text("results.backwards");
+  return aTo >= bFrom ? text("results.overlap") : "";
 }

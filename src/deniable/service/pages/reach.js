@@ -1,5 +1,7 @@
 /** Who can open an address: it decides whether a link is worth sending. */
 
+import { text } from "./texts.js";
+
 const LOOPBACK = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/;
 // RFC 1918, link-local and unique local addresses, and names that no public name server knows.
 const NETWORK = [
@@ -19,7 +21,5 @@ export function reach(address) {
 export function limits(address) {
   const where = reach(address);
   if (where === "anyone") return "";
-  return where === "computer"
-    ? `Nobody else can open this link: ${new URL(address).hostname} always means the computer it is opened on.`
-    : "Only people in your own network can open this link.";
+  return text(`desk.${where}`, { host: new URL(address).hostname });
 }

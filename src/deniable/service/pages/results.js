@@ -5,7 +5,7 @@
 
 import { noChanges, showChanges, showFigures } from "./changes.js";
 import { library, Picture } from "./charts.js";
-import { $, ask, digestHere, download, el, fill, sentence, short } from "./common.js";
+import { $, ask, digestHere, download, el, fill, problemText, short } from "./common.js";
 import { isForm } from "./form.asking.js";
 import { health } from "./health.js";
 import { candidatesHere, dropKey, dropOwnKey, findKey, isAdministrator, keepKey } from "./keys.js";
@@ -17,7 +17,7 @@ import { discovers, keptBack, Search } from "./search.js";
 import { drawShares, head } from "./shares.js";
 import { merged, readers, soFar } from "./sofar.js";
 import { handOver, manage } from "./surveys.js";
-import { text } from "./texts.js";
+import { sentences, text } from "./texts.js";
 import { Trend } from "./trend.js";
 
 const EVERY = 4000; // milliseconds between looks at the counts
@@ -26,12 +26,12 @@ const SLOWEST = 8; // looks after which results are asked for although no count 
 const DELETED = "deniable-deleted/1";
 const PARTS = ["facts", "about-shares", "health-part", "experts"];
 
-const say = (text, kind = "") => fill($("status"), text && el("p", { class: `note ${kind}` }, text));
+const say = (said, kind = "") => fill($("status"), said && el("p", { class: `note ${kind}` }, ...[said].flat()));
 
-const rangeNote = (text) => fill($("range-note"), text && el("p", { class: "note bad" }, text));
+const rangeNote = (...said) => fill($("range-note"), said[0] && el("p", { class: "note bad" }, ...said));
 
 /** Work whose failure is told. */
-const guarded = (work) => () => Promise.resolve(work()).catch((problem) => say(sentence(problem.message), "bad"));
+const guarded = (work) => () => Promise.resolve(work()).catch((problem) => say(problemText(problem), "bad"));
 
 /** The one thing beside the results that stands under the question: placeholders, or how many answers there are. */
 function only(id) {
@@ -39,9 +39,9 @@ function only(id) {
   for (const other of ["waiting", "so-far", "all"]) $(other).hidden = other !== id;
 }
 
-function locked(text) {
+function locked(said) {
   only();
-  say(text);
+  say(said);
   $("door").hidden = false;
   $("door").onsubmit = (event) => {
     event.preventDefault();
@@ -105,25 +105,25 @@ class Results {
     } catch (problem) {
       if (problem.status === 404) {
         only();
-        if (sessionStorage.getItem(DELETED) === this.#digest) return this.#deleted("It is gone with its answers.");
-        fill($("question"), "There is no such survey");
-        return say("The link may be incomplete, the survey may have been deleted, or it was asked elsewhere.");
+        if (sessionStorage.getItem(DELETED) === this.#digest) return this.#deleted(text("results.gone"));
+        fill($("question"), text("results.unknown"));
+        return say(text("results.unknownWhy"));
       }
-      say("The collector does not answer. Trying again…");
+      say(text("words.trying"));
       return setTimeout(() => this.start(), EVERY);
     }
     this.#standing(found);
     if (!isForm(this.#survey)) this.#channel = (await kindOf(this.#survey)).numbers(this.#survey);
-    fill($("question"), this.#survey.name || "A survey without a name");
-    document.title = `Results: ${short(this.#survey.name || this.#digest.slice(0, 8))}`;
-    if (this.#rules.results === "private" && !this.#token) return locked("These results are private.");
+    fill($("question"), this.#survey.name || text("results.nameless"));
+    document.title = text("results.titleOf", { name: short(this.#survey.name || this.#digest.slice(0, 8)) });
+    if (this.#rules.results === "private" && !this.#token) return locked(text("results.private"));
     guarded(offerDecoders)();
     library().catch(() => {}); // while the shares are decoded; whoever draws is told if there is none
     if (isForm(this.#survey)) await this.#sections();
     else if (this.#isOpen) {
       $("open").hidden = false;
       $("candidates").value = this.#candidates.join("\n");
-      $("order").lastElementChild.textContent = "as in your list";
+      $("order").lastElementChild.textContent = text("results.byList");
       if (discovers(this.#survey)) this.#discover();
     } else if (this.#inOrder) {
       $("order").value = "own"; // 1 to 5 stars
@@ -191,7 +191,7 @@ class Results {
       reports: this.#told.reports,
       looked: this.#candidates.length,
       again,
-      gone: (text) => this.#deleted(text),
+      gone: (said) => this.#deleted(said),
       // A new survey takes the administrator's key: a private link alone cannot make one.
       duplicate: isAdministrator() && handOver,
       edit: isAdministrator() && handOver,
@@ -199,7 +199,7 @@ class Results {
   }
 
   /** Instead of everything else: that the survey is gone, and the way back. */
-  #deleted(text) {
+  #deleted(said) {
     this.#gone = true;
     this.#turn++; // what is still being asked for is not shown
     dropOwnKey();
@@ -207,11 +207,11 @@ class Results {
     only();
     say("");
     $("manage").hidden = true;
-    fill($("question"), "This survey and its data were deleted");
-    $("lead").textContent = `${text} Whoever opens its link reads that there is no such survey.`;
-    const back = isAdministrator() ? "Back to your surveys" : "To the start page";
+    fill($("question"), text("results.deleted"));
+    $("lead").textContent = sentences(said, text("results.deletedLink"));
+    const back = text(isAdministrator() ? "results.back" : "results.start");
     $("lead").after(el("p", {}, el("a", { class: "button", href: "/" }, back)));
-    document.title = "Deleted";
+    document.title = text("results.deletedTitle");
     $("question").tabIndex = -1;
     $("question").focus();
   }
@@ -235,10 +235,10 @@ class Results {
       } catch (problem) {
         if (problem.status === 401 || problem.status === 403) {
           dropKey();
-          return locked("This key does not open these results.");
+          return locked(text("results.wrongKey"));
         }
         if (this.#gone) return;
-        say(problem.status ? sentence(problem.message) : "The collector does not answer. Trying again…");
+        say(problem.status ? problemText(problem) : text("words.trying"));
         this.#seen = undefined;
       }
     }
@@ -254,8 +254,8 @@ class Results {
       fill($(id), ...first, ...options);
       $(id).value = before && [...$(id).options].some((option) => option.value === before) ? before : fallback;
     };
-    put("from", [el("option", { value: "" }, "the beginning")], "");
-    put("to", [el("option", { value: "" }, "now")], "");
+    put("from", [el("option", { value: "" }, text("results.beginning"))], "");
+    put("to", [el("option", { value: "" }, text("results.now"))], "");
     if (windows.length > 1) for (const [id, start] of Object.entries(halves(windows))) put(id, [], start);
   }
 
@@ -276,19 +276,16 @@ class Results {
     const mine = ++this.#turn;
     $("live").hidden = this.#closed;
     $("live").textContent = this.#told.live
-      ? "You see answers as they arrive; this page follows them by itself."
-      : `To readers ${readers(this.#rules)}. Whoever asked sees them as they arrive.`;
+      ? text("results.live")
+      : sentences(readers(this.#rules), text("results.whoAsked"));
     if (this.#isOpen && !this.#search && !this.#candidates.length) {
       only("all");
       for (const part of [...PARTS, "trend-part", "compare-part"]) $(part).hidden = true;
-      say("Name the answers to look for, and their shares appear.");
+      say(text("forms.nameThem"));
       return;
     }
     if ($("to").value && $("from").value > $("to").value)
-      return rangeNote(
-        "The range ends before it begins: choose a later end, or an earlier beginning. What is shown is of the " +
-          "range before.",
-      );
+      return rangeNote(text("results.range"), " ", text("results.rangeBefore"));
     if (this.#form) return this.#refreshForm(mine);
     let found;
     try {
@@ -298,7 +295,7 @@ class Results {
       if (problem.status !== 409) throw problem;
       // What is on the page stays where only the range was too narrow.
       if (this.#shares && ($("from").value || $("to").value))
-        return rangeNote(`${sentence(problem.message)} What is shown is of the range before.`);
+        return rangeNote(problemText(problem), " ", text("results.rangeBefore"));
       return this.#wait();
     }
     if (mine !== this.#turn || !found) return;
@@ -329,12 +326,18 @@ class Results {
   }
 
   async #refreshForm(mine) {
-    only("all");
-    rangeNote("");
-    $("facts").hidden = !$("facts").childElementCount;
     const { windows } = this.#told;
-    if (!(await this.#form.refresh(() => mine === this.#turn, { windows, rules: this.#rules }))) return this.#wait();
-    if (mine === this.#turn) say("");
+    const shown = () => {
+      only("all");
+      rangeNote("");
+    };
+    const options = { windows, rules: this.#rules, shown };
+    const problem = await this.#form.refresh(() => mine === this.#turn, options);
+    if (mine !== this.#turn) return;
+    if (!problem) return say("");
+    if (this.#form.isShown && ($("from").value || $("to").value))
+      return rangeNote(`${sentence(problem.message)} ${text("forms.before")}`);
+    this.#wait();
   }
 
   async #draw() {
@@ -388,7 +391,7 @@ class Results {
       told = await this.#post("difference", body);
     } catch (caught) {
       if (!caught.status) throw caught;
-      return noChanges(sentence(caught.message));
+      return noChanges(problemText(caught));
     }
     if (mine === this.#turn && body === this.#compared) await showChanges(told, this.#pictures.changes);
   }
@@ -421,7 +424,7 @@ class Results {
     const survey = () => new Blob([JSON.stringify(this.#survey, null, 2)], { type: "application/json" });
     const button = ([title, work]) => el("button", { type: "button", class: "plain", onclick: guarded(work) }, title);
     const offer = (id, files) =>
-      fill($(id), el("span", { class: "quiet" }, "Download"), ...Object.entries(files).map(button));
+      fill($(id), el("span", { class: "quiet" }, text("forms.download")), ...Object.entries(files).map(button));
     offer("downloads", {
       // Excel takes a file for UTF-8 only if it begins with this mark; pandas and others read past it.
       CSV: async () => download(name("csv"), new Blob(["\ufeff", await decoded("csv")], { type: "text/csv" })),
@@ -430,8 +433,8 @@ class Results {
     });
     offer("more-downloads", {
       JSON: async () => download(name("json"), await decoded("json")),
-      "the survey": () => download(name("survey.json"), survey()),
-      "the tally": async () => download(name("tally"), await this.#tally()),
+      [text("results.theSurvey")]: () => download(name("survey.json"), survey()),
+      [text("forms.theTally")]: async () => download(name("tally"), await this.#tally()),
     });
   }
 

@@ -61,7 +61,7 @@ export class Search {
 export function keptBack({ estimates, level, searched }) {
   const values = {
     count: estimates.length,
-    sure: Number((100 * level).toPrecision(4)),
+    sure: percent(level, 0),
     tested: whole(searched.candidates),
     least: percent(searched.smallest),
   };

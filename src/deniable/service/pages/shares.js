@@ -4,7 +4,8 @@ import { $, el, fill, percent, points, short, symbolText, table, whole } from ".
 import { dates } from "./naming.js";
 import { densityChart, figureFacts, figureTable, figureWords, rangeTable } from "./quantities.js";
 import { bySize, cut, estimateRows, inOrder, key, label } from "./rows.js";
-import { atMost, deniability, strength } from "./words.js";
+import { sentences, text } from "./texts.js";
+import { atMost, deniability, strength, THEY } from "./words.js";
 
 const LISTED = 2000; // answers in a table
 const VAGUE = 0.15; // half the width of a typical interval from which shares say little: 15 points
@@ -13,36 +14,35 @@ const VAGUE = 0.15; // half the width of a typical interval from which shares sa
 export function head(shares, n, rules) {
   const spans = shares.estimates.filter((row) => row.raw_low !== null).map((row) => cut(row.raw_low, row.raw_high));
   const reach = spans.map(([low, high]) => (high - low) / 2).sort((a, b) => a - b)[spans.length >> 1];
-  const sure = percent(shares.level, 0).replace(" %", "");
+  const sure = points(shares.level, 0);
   fill(
     $("facts"),
     el(
       "div",
       {},
       el("b", { id: "n" }, whole(shares.n)),
-      "answers, ",
+      text("results.answersOf"),
       el("span", { class: "whole" }, dates(shares.from, shares.to, rules.window)),
     ),
     el(
       "div",
       {},
       el("b", {}, strength(n)),
-      `what one person sent${n.hidden ? " for a sensitive answer" : ""} is at most ${atMost(n.odds)} times likelier ` +
-        `than with another answer${n.scope === " within a group" ? " of its group" : ""}`,
+      text(n.what ? `results.likelier_${n.hidden ? "sensitive" : "group"}` : "results.likelier", {
+        odds: atMost(n.odds),
+      }),
     ),
-    ...precision(shares, reach, sure).map(([number, text]) => el("div", {}, el("b", { dir: "auto" }, number), text)),
+    ...precision(shares, reach, sure).map(([number, said]) => el("div", {}, el("b", { dir: "auto" }, number), said)),
   );
-  $("lead").textContent =
-    "Everyone's answer was changed by chance before it was sent, so these are estimates. " +
-    `${deniability(n, { You: "Everyone", yours: "theirs" })}`;
+  $("lead").textContent = sentences(text("results.lead"), deniability(n, THEY));
 }
 
 /** How exact it is: of answers in an order the mean and the median, of others a typical share. */
 function precision({ figures, level, estimates }, reach, sure) {
   if (figures) return figureFacts(figures, level, estimates.length);
-  if (reach === undefined) return [["precision unknown", "there are too many answers on the list"]];
-  const vague = reach < VAGUE ? "" : ": there are too few answers to tell much";
-  return [[`± ${points(reach)} points`, `how far off a share typically is at most, ${sure} times in 100${vague}`]];
+  if (reach === undefined) return [[text("results.unknownPrecision"), text("results.tooMany")]];
+  const off = text("results.typically", { sure });
+  return [[text("forms.share", { error: points(reach) }), reach < VAGUE ? off : sentences(off, text("results.vague"))]];
 }
 
 /** The chart, the tables and the sentences of a result; `picture` draws. */
@@ -55,29 +55,26 @@ export async function drawShares(shares, picture, heading) {
   const ordered = inOrder(estimates, $("order").value);
   const rows = ordered.filter((row) => largest.has(row));
   const wide = percent(level, 0);
-  const sure = wide.replace(" %", "");
+  const sure = points(level, 0);
   const some = estimates.some((row) => row.raw_low !== null);
-  $("shares-words").textContent =
-    (estimates.length > most ? `The ${most} largest of ${estimates.length}. ` : "") +
-    (some
-      ? "Chance was part of every answer, so a share is known only roughly: the line at its end shows how roughly. " +
-        `${sure} of 100 such lines hold the share of everyone's real answers.`
-      : "There are too many answers on the list to say how exact the shares are; name fewer.");
+  $("shares-words").textContent = sentences(
+    estimates.length > most && text("forms.largest", { count: most, of: estimates.length }),
+    some ? text("results.bars", { sure }) : text("forms.vague"),
+  );
   $("rest").hidden = !unallocated;
   if (unallocated) {
     const [low, high] = cut(unallocated.raw_low, unallocated.raw_high);
     // From a long list only what stands out is kept: the rest may be on it as well.
-    const whose =
-      shares.intervals === "conditional" ? "All other answers, on the list or not" : "Answers that are not on the list";
+    const whose = shares.intervals === "conditional" ? "restAll" : "restUnlisted";
+    const told = { share: percent(Math.max(unallocated.probability, 0)), low: "", high: "", level: wide };
     $("rest").textContent =
-      `${whose}: ${percent(Math.max(unallocated.probability, 0))}` +
-      `${low === null ? "" : `, between ${percent(low)} and ${percent(high)} (${wide} interval)`}.`;
+      low === null
+        ? text(`results.${whose}`, told)
+        : text(`results.${whose}Between`, { ...told, low: percent(low), high: percent(high) });
   }
   tables(ordered.slice(0, LISTED), wide, shares);
   if (density) {
-    $("shares-words").textContent =
-      `Bars are bins; a box is a wider range of them, and ${sure} of 100 such boxes hold the share of everyone's ` +
-      "real answers in it. At the top: the mean and the median, with their intervals.";
+    $("shares-words").textContent = text("results.density", { sure });
     return picture.draw(densityChart(shares, heading));
   }
   if (!$("shares").childElementCount) fill($("shares"), quick(rows));
@@ -86,7 +83,7 @@ export async function drawShares(shares, picture, heading) {
     chart: dots ? "raw" : "estimate",
     level,
     heading,
-    description: `Estimated shares of ${rows.length} answers with ${wide} intervals`,
+    description: text("results.described", { count: rows.length, level: wide }),
     data: { rows: marked(estimateRows(rows, dots), rows, figures) },
   });
 }
@@ -94,33 +91,41 @@ export async function drawShares(shares, picture, heading) {
 /** Rows of a chart, of which the median's says so. */
 const marked = (drawn, rows, figures) =>
   drawn.map((row, i) =>
-    figures && key(rows[i].symbol) === key(figures.median.value) ? { ...row, name: `${row.name} (median)` } : row,
+    figures && key(rows[i].symbol) === key(figures.median.value)
+      ? { ...row, name: text("forms.median", { answer: row.name }) }
+      : row,
   );
 
 function tables(rows, wide, shares) {
   const name = (row) => short(symbolText(row.symbol), 300);
-  const cell = (value) => (value === null ? "not determined" : percent(value, 2));
-  const wanted = ["answer", "share", `${wide} from`, "to"];
+  const cell = (value) => (value === null ? text("forms.unknown") : percent(value, 2));
+  const wanted = [text("forms.answer"), text("forms.shareOf"), text("forms.from", { level: wide }), text("forms.to")];
   const listed = rows.map((row) => [name(row), cell(row.probability), ...cut(row.raw_low, row.raw_high).map(cell)]);
   const both = (made) => [made.heads, made.rows];
   fill(
     $("shares-table").lastElementChild,
-    shares.figures && table("Figures", ...both(figureTable(shares.figures, shares.level))),
-    shares.density && table("Ranges", ...both(rangeTable(shares))),
+    shares.figures && table(text("forms.figures"), ...both(figureTable(shares.figures, shares.level))),
+    shares.density && table(text("forms.ranges"), ...both(rangeTable(shares))),
     // Of single bins no interval says anything.
     shares.density
       ? table(
-          "Estimated shares of bins",
+          text("results.sharesOfBins"),
           wanted.slice(0, 2),
           listed.map((row) => row.slice(0, 2)),
         )
-      : table("Estimated shares", wanted, listed),
+      : table(text("forms.shares"), wanted, listed),
   );
   fill(
     $("raw-table").lastElementChild,
     table(
-      "Unbiased estimates",
-      ["answer", "unbiased", "standard error", `raw ${wide} from`, "to"],
+      text("results.raw"),
+      [
+        text("forms.answer"),
+        text("results.unbiased"),
+        text("results.standardError"),
+        text("results.rawFrom", { level: wide }),
+        text("forms.to"),
+      ],
       rows.map((row) => [name(row), ...[row.raw, row.standard_error, row.raw_low, row.raw_high].map(cell)]),
     ),
   );

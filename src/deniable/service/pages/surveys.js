@@ -3,7 +3,7 @@
  * delete. Ask has a list of all surveys, Results a part for its own.
  */
 
-import { $, ask, el, fill, sentence, short, tell, whole } from "./common.js";
+import { $, ask, el, fill, problemText, sentence, short, tell } from "./common.js";
 import { answered, draftQuestions, isForm } from "./form.asking.js";
 import { moment, text } from "./texts.js";
 import { fromField, toField } from "./written.js";
@@ -13,15 +13,14 @@ const FIELDS = { introduction: 2000, thanks: 1000 };
 
 const path = ({ digest }) => `/v1/surveys/${digest}`;
 export const nameOf = ({ survey, digest }) => short(survey.name || digest.slice(0, 16), 200);
-const answers = (count) =>
-  count === undefined ? "its answers" : count === 1 ? "its 1 answer" : `its ${whole(count)} answers`;
 
 /** How a survey stands, in a few words. */
 export function standing({ state, final, rules: { closes } }) {
   const over = closes && new Date(closes) <= new Date();
-  if (state === "open") return closes ? `open until ${moment(closes)}` : "open";
-  if (final) return "closed for good";
-  return over ? `ended on ${moment(closes)}` : "closed";
+  const time = closes && { time: moment(closes) };
+  if (state === "open") return closes ? text("desk.standsUntil", time) : text("desk.standsOpen");
+  if (final) return text("desk.standsFinal");
+  return over ? text("desk.standsOver", time) : text("desk.standsClosed");
 }
 
 /** All surveys, each with its links and what may be done with it. `results` gives the address of one's results. */
@@ -31,16 +30,15 @@ export function list(surveys, { results, ...options }) {
     { class: "plainlist" },
     ...surveys.map((told) => {
       const links = [
-        el("a", { class: "button plain", href: `/answer/${told.digest}` }, "Answer"),
-        el("a", { class: "button plain", href: results(told.digest) }, "Results"),
+        el("a", { class: "button plain", href: `/answer/${told.digest}` }, text("desk.answer")),
+        el("a", { class: "button plain", href: results(told.digest) }, text("desk.results")),
       ];
-      const count =
-        told.reports === undefined ? "" : `, ${told.reports === 1 ? "1 answer" : `${whole(told.reports)} answers`}`;
+      const count = told.reports !== undefined && text("desk.answers", { count: told.reports });
       return el(
         "li",
         {},
         el("h3", { class: "break", dir: "auto" }, nameOf(told)),
-        el("p", { class: "quiet small" }, standing(told) + count),
+        el("p", { class: "quiet small" }, [standing(told), count].filter(Boolean).join(text("words.comma"))),
         ...controls(told, { ...options, links }),
       );
     }),
@@ -52,7 +50,7 @@ export async function manage(target, { reports, looked, ...options }) {
   const told = { ...(await ask(path(options))), reports, looked };
   fill(
     target,
-    el("h2", {}, "Your survey"),
+    el("h2", {}, text("desk.own")),
     el("p", { class: "quiet" }, sentence(standing(told))),
     ...controls(told, options),
   );
@@ -66,23 +64,23 @@ const noteOf = ({ digest }) => `note-${digest}`;
  * with what to say; without `duplicate` there is no such button. What happened is said under the buttons.
  */
 function controls(told, { token, again, gone, duplicate, edit, links = [] }) {
-  const about = `Of the survey “${nameOf(told)}”`;
-  const button = (text, work, kind = "plain") =>
-    el("button", { type: "button", class: kind, title: about, onclick: work }, text);
+  const name = { name: nameOf(told) };
+  const button = (said, work, kind = "plain") =>
+    el("button", { type: "button", class: kind, title: text("desk.about", name), onclick: work }, said);
   const send = async (method, route, body, done) => {
     try {
       await ask(path(told) + route, { method, token, body });
       await again();
       tell($(noteOf(told)), done, "good");
     } catch (problem) {
-      tell($(noteOf(told)), sentence(problem.message), "bad");
+      tell($(noteOf(told)), problemText(problem), "bad");
     }
   };
-  const close = () =>
-    send("POST", "/close", {}, `“${nameOf(told)}” is closed. It takes no answers until you reopen it.`);
-  const reopen = () => send("POST", "/reopen", {}, `“${nameOf(told)}” is open again.`);
-  const change = told.state === "open" ? button("Close", close) : told.final ? null : button("Reopen", reopen);
-  const remove = button("Delete", () => confirmDelete(told, { token, gone }), "plain danger");
+  const close = () => send("POST", "/close", {}, text("desk.isClosed", name));
+  const reopen = () => send("POST", "/reopen", {}, text("desk.isOpen", name));
+  const closed = () => (told.final ? null : button(text("desk.reopen"), reopen));
+  const change = told.state === "open" ? button(text("desk.close"), close) : closed();
+  const remove = button(text("desk.delete"), () => confirmDelete(told, { token, gone }), "plain danger");
   const copy = duplicate && button(text("forms.copy"), () => duplicate(draftOf(told)));
   const editable = edit && told.reports === 0 && !told.final;
   const another = editable && button(text("forms.edit"), () => edit({ ...editOf(told), replaces: told.digest }));
@@ -95,14 +93,10 @@ function controls(told, { token, again, gone, duplicate, edit, links = [] }) {
 
 /** Closing date, introduction and thanks of a survey that is there. */
 function texts(told, send) {
-  const field = (name, text, hint, made) => {
+  const field = (name, made) => {
     made.id = `${name}-${told.digest}`;
-    return el(
-      "div",
-      { class: "field" },
-      el("label", { for: made.id }, text, el("span", { class: "hint" }, hint)),
-      made,
-    );
+    const hint = el("span", { class: "hint" }, text(`desk.${name}Hint`));
+    return el("div", { class: "field" }, el("label", { for: made.id }, text(`desk.${name}`), " ", hint), made);
   };
   const closes = el("input", { type: "datetime-local", value: toField(told.rules.closes) });
   const area = (name) => el("textarea", { rows: "3", dir: "auto", maxlength: FIELDS[name] }, told.rules[name]);
@@ -110,20 +104,23 @@ function texts(told, send) {
   const form = el(
     "form",
     {},
-    field("closes", "Closes on", "On this device's clock; empty: when you close it", closes),
-    field("introduction", "Introduction", "Above the question; plain text", written.introduction),
-    field("thanks", "Thank-you", "After an answer; plain text", written.thanks),
-    el("button", { type: "submit" }, "Save"),
+    field("closes", closes),
+    field("introduction", written.introduction),
+    field("thanks", written.thanks),
+    el("button", { type: "submit" }, text("desk.saveTexts")),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const rules = { introduction: written.introduction.value, thanks: written.thanks.value };
     const time = fromField(closes.value);
     if (time !== told.rules.closes) rules.closes = time;
-    send("PATCH", "", { rules }, `“${nameOf(told)}” is changed.`);
+    send("PATCH", "", { rules }, text("desk.isChanged", { name: nameOf(told) }));
   });
-  return el("details", {}, el("summary", {}, "Closing date and texts"), form);
+  return el("details", {}, el("summary", {}, text("desk.change")), form);
 }
+
+/** A sentence with how many answers there are, or, where nobody knows, with all of them. */
+const counted = (key, count) => (count === undefined ? text(`desk.${key}All`) : text(`desk.${key}`, { count }));
 
 /** Ask once more, and say what goes: a question of its own, that a keyboard and a screen reader stay inside. */
 async function confirmDelete(told, { token, gone }) {
@@ -134,31 +131,21 @@ async function confirmDelete(told, { token, gone }) {
       reports ??
       (windows.some((one) => one.reports === null) ? undefined : windows.reduce((sum, one) => sum + one.reports, 0));
   } catch (problem) {
-    return tell($(noteOf(told)), sentence(problem.message), "bad");
+    return tell($(noteOf(told)), problemText(problem), "bad");
   }
-  const keep = el("button", { type: "button", class: "plain", autofocus: true }, "Keep it");
-  const remove = el("button", { type: "button", class: "danger" }, `Delete it with ${answers(count)}`);
+  const keep = el("button", { type: "button", class: "plain", autofocus: true }, text("desk.keep"));
+  const remove = el("button", { type: "button", class: "danger" }, counted("deleteWith", count));
   const failed = el("div", { role: "alert" });
   const dialog = el(
     "dialog",
     { "aria-labelledby": "delete-title", "aria-describedby": "delete-what" },
-    el("h2", { id: "delete-title" }, "Delete this survey?"),
+    el("h2", { id: "delete-title" }, text("desk.deleteTitle")),
     el(
       "div",
       { id: "delete-what" },
       el("p", { class: "break", dir: "auto" }, el("b", {}, nameOf(told))),
-      el(
-        "p",
-        {},
-        `The survey, ${answers(count)}, its results, its links and its keys will be gone for good. Nobody can ` +
-          "bring them back, you included.",
-      ),
-      el(
-        "p",
-        {},
-        "Whoever opens the link afterwards reads that there is no such survey. To stop it and keep its results, " +
-          "close it instead.",
-      ),
+      el("p", {}, counted("deleteWhat", count)),
+      el("p", {}, text("desk.deleteInstead")),
     ),
     failed,
     el("div", { class: "actions" }, keep, remove),
@@ -170,10 +157,10 @@ async function confirmDelete(told, { token, gone }) {
     try {
       const { reports } = await ask(path(told), { method: "DELETE", token });
       dialog.close();
-      await gone(`“${nameOf(told)}” is deleted with ${answers(reports)}.`);
+      await gone(text("desk.isDeleted", { name: nameOf(told), count: reports }));
     } catch (problem) {
       remove.disabled = false;
-      fill(failed, el("p", { class: "note bad" }, sentence(problem.message)));
+      fill(failed, el("p", { class: "note bad" }, problemText(problem)));
     }
   });
   document.body.append(dialog);

@@ -13,7 +13,7 @@ import { atMost, chance, deniability, listed, nobody, share as part, watch, YOU 
 
 /** The channel in numbers, as words.js has it, and `row`: how likely each column is for the answer in a place. */
 export function numbers(survey) {
-  const { mechanism } = readSurvey(survey);
+  const { mechanism } = survey.made ?? readSurvey(survey); // a part of a form was read with it
   const names = survey.alphabet.symbols.map(symbolText);
   const rows = [];
   const row = (place) => (rows[place] ??= mechanism.row(place).map(part));

@@ -10,7 +10,7 @@ export const ended = ({ closes }) =>
 
 /** The very bytes: what each part is, and where they go. `parts` as `partsOf` gives them. */
 export function bytesOf(parts, address, sentOn, n) {
-  const told = (name) => text(`answer.part_${name}`, { groups: n.cohorts });
+  const told = (name) => n.told?.[name] ?? text(`answer.part_${name}`, { groups: n.cohorts });
   const listed = Object.entries(parts).filter(([, hex]) => hex.length);
   const size = listed.reduce((sum, [, hex]) => sum + hex.length, 0);
   const goes = { address: el("bdi", {}, address + (sentOn ? `?day=${sentOn}` : "")) };

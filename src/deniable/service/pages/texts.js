@@ -44,9 +44,16 @@ export const number = (value, options) => new Intl.NumberFormat(now.locale, opti
 export const fixed = (value, digits, options) =>
   number(value, { minimumFractionDigits: digits, maximumFractionDigits: digits, ...options });
 
+/** A number with at most so many significant digits. */
+export const digits = (value, most) => number(value, { maximumSignificantDigits: most });
+
 /** A share of 1 as a percentage with so many digits after the point. */
 export const percentage = (share, digits = 0) => fixed(share, digits, { style: "percent" });
 
 /** A time, as it is on this device's clock; with `timeZone: "UTC"` as it is there. */
 export const moment = (time, options = { dateStyle: "long", timeStyle: "short" }) =>
   new Intl.DateTimeFormat(now.locale, options).format(new Date(time));
+
+/** "a, b and c": each is what somebody has written. */
+export const series = (some, type = "conjunction") =>
+  new Intl.ListFormat(now.locale, { type }).format(some.map(isolated));

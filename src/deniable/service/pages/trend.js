@@ -4,6 +4,8 @@ import { $, el, fill, percent, points, short, symbolText, table } from "./common
 import { meansChart } from "./quantities.js";
 import { bySize, firstDrawn, key, labelled, trendRows } from "./rows.js";
 import { latestWords, meansWords, trendWords } from "./sofar.js";
+import { text } from "./texts.js";
+import { listed } from "./words.js";
 
 const MOST = 6; // lines that can be told apart
 const LISTED = 2000; // answers in a table
@@ -55,7 +57,7 @@ export class Trend {
   #showLatest(told) {
     $("latest").hidden = !told.latest;
     if (!told.latest) return;
-    const title = `The last ${told.window} against a normal ${told.window}`;
+    const title = text(`results.latest_${told.window}`);
     const cells = ({ raw, normal }) => [percent(raw, 2), percent(normal, 2)];
     const limits = ({ raw_low, raw_high }) => [points(raw_low, 2), points(raw_high, 2)];
     $("latest-title").textContent = title;
@@ -64,7 +66,13 @@ export class Trend {
       $("latest-table").lastElementChild,
       table(
         title,
-        ["answer", `last ${told.window}`, "normally", "difference in points, from", "to"],
+        [
+          text("forms.answer"),
+          text(`results.last_${told.window}`),
+          text("results.normally"),
+          text("results.differenceFrom"),
+          text("forms.to"),
+        ],
         told.latest.slice(0, LISTED).map((row) => [short(symbolText(row.symbol), 300), ...cells(row), ...limits(row)]),
       ),
     );
@@ -77,7 +85,7 @@ export class Trend {
     this.#listChanges(told);
     await this.#picture.draw({
       chart: "trend",
-      description: `Shares of ${chosen.length} answers over ${told.windows.length} windows`,
+      description: text("results.trendOf", { count: chosen.length, windows: told.windows.length }),
       level: told.level,
       names: chosen.map(({ name }) => name),
       data: { rows: trendRows(told.windows, chosen, alone) },
@@ -87,11 +95,13 @@ export class Trend {
   /** The windows in which a share changed. */
   #listChanges(told) {
     const named = (symbols) => symbols.slice(0, 8).map((symbol) => short(symbolText(symbol), 60));
-    const listed = told.windows
+    const marks = told.windows
       .filter((one) => one.changed.length)
       .slice(-MOST)
-      .map((one) => el("li", { dir: "auto" }, `${this.#day(one.start)}: ${named(one.changed).join(", ")} changed`));
-    fill($("trend-marks"), ...(listed.length ? listed : [el("li", {}, "No change that chance would not explain.")]));
+      .map((one) =>
+        el("li", {}, text("results.changed", { day: this.#day(one.start), names: listed(named(one.changed)) })),
+      );
+    fill($("trend-marks"), ...(marks.length ? marks : [el("li", {}, text("results.noChange"))]));
   }
 
   #offerNames(told, order) {

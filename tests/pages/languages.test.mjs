@@ -1,0 +1,188 @@
+/** Every text in every language: the same keys, the same places for values, none unused; and no text anywhere else. */
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { chosen } from "../../src/deniable/service/pages/languages.js";
+import { learn, number, parts, percentage, series, speak, text } from "../../src/deniable/service/pages/texts.js";
+import { textsOf } from "./english.mjs";
+
+const PAGES = new URL("../../src/deniable/service/pages/", import.meta.url);
+const LANGUAGES = ["en", "de", "ar"];
+const all = Object.fromEntries(LANGUAGES.map((language) => [language, textsOf(language)]));
+const flat = (language) =>
+  Object.entries(all[language]).flatMap(([section, texts]) =>
+    Object.entries(texts).map(([name, one]) => [`${section}.${name}`, one]),
+  );
+const forms = (one) => (typeof one === "string" ? { other: one } : one);
+const places = (form) => [...new Set([...form.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))].sort();
+const sources = Object.fromEntries(
+  readdirSync(PAGES)
+    .filter((name) => /\.(js|html)$/.test(name) && !name.endsWith(".min.js"))
+    .map((name) => [name, readFileSync(new URL(name, PAGES), "utf8")]),
+);
+
+test("all languages have the same keys", () => {
+  const keys = flat("en").map(([key]) => key);
+  assert.ok(keys.length > 400);
+  for (const language of LANGUAGES)
+    assert.deepEqual(
+      flat(language)
+        .map(([key]) => key)
+        .sort(),
+      keys.toSorted(),
+      language,
+    );
+});
+
+test("a text has the same places for values in all languages, and the plural forms of its own", () => {
+  const english = new Map(flat("en"));
+  for (const language of LANGUAGES) {
+    const known = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
+    for (const [key, one] of flat(language)) {
+      const own = forms(one);
+      const most = places(forms(english.get(key)).other);
+      assert.deepEqual(places(own.other), most, `${language} ${key}`);
+      for (const [form, said] of Object.entries(own)) {
+        assert.ok(known.includes(form), `${language} ${key} ${form}`);
+        assert.ok(said.trim().length > 0, `${language} ${key}`);
+        assert.ok(
+          places(said).every((name) => most.includes(name)),
+          `${language} ${key} ${form}`,
+        );
+      }
+    }
+  }
+});
+
+test("no language is another one: what is the same is a name, a number or a sign", () => {
+  const english = new Map(flat("en"));
+  for (const language of ["de", "ar"])
+    for (const [key, one] of flat(language)) {
+      const said = forms(one).other.replace(/\{\w+\}/g, "");
+      if (said.split(/\s+/).filter((word) => /\p{L}{3}/u.test(word)).length > 2)
+        assert.notEqual(said, forms(english.get(key)).other.replace(/\{\w+\}/g, ""), `${language} ${key}`);
+    }
+  for (const [key, one] of flat("ar"))
+    for (const said of Object.values(forms(one)))
+      if (/\p{L}{3}/u.test(said.replace(/\{\w+\}/g, ""))) assert.match(said, /\p{Script=Arabic}/u, key);
+});
+
+/** Keys that a source asks for; what is put together of parts is a pattern. */
+function asked(source) {
+  const found = [];
+  for (const [, key] of source.matchAll(/data-(?:text|label|count|share)="([\w.]+)"/g)) found.push(key);
+  for (const [, key] of source.matchAll(/"((?:\w+)\.(?:\w+))"/g)) found.push(key);
+  for (const [, key] of source.matchAll(/`((?:\w|\$\{[^`]*?\})+\.(?:\w|\$\{(?:[^`{}]|`[^`]*`|"[^"]*")*\})+)`/g))
+    found.push(new RegExp(`^${key.replace(/\$\{(?:[^{}]|`[^`]*`)*\}/g, "\\w*").replaceAll(".", "\\.")}$`));
+  return found;
+}
+const wanted = Object.values(sources).flatMap(asked);
+// A key that is chosen first and looked up later stands in the source as what it is put together of.
+const LATER = [
+  /^near\.happens_/,
+  /^ask\.(everyone|alone)(Hint)?$/,
+  /^desk\.(computer|network|deleteW)/,
+  /^results\.(fit|groupSizes)$/,
+  /^form\./,
+  /^forms\./,
+];
+
+test("no key is unused", () => {
+  for (const [key] of flat("en"))
+    assert.ok(
+      [...wanted, ...LATER].some((one) => (typeof one === "string" ? one === key : one.test(key))),
+      key,
+    );
+});
+
+test("no page asks for a text that is not there", () => {
+  const keys = new Set(flat("en").map(([key]) => key));
+  const sections = new Set(Object.keys(all.en));
+  for (const [name, source] of Object.entries(sources))
+    for (const key of asked(source))
+      if (typeof key === "string" && sections.has(key.split(".")[0])) assert.ok(keys.has(key), `${name}: ${key}`);
+});
+
+test("a page names the sections that its elements need", () => {
+  for (const [name, source] of Object.entries(sources)) {
+    if (!name.endsWith(".html")) continue;
+    const named = source.match(/data-texts="([^"]+)"/)[1].split(" ");
+    for (const section of named) assert.ok(section in all.en, `${name}: ${section}`);
+    for (const key of asked(source).filter((one) => all.en[one.split(".")[0]]))
+      assert.ok(named.includes(key.split(".")[0]), `${name}: ${key}`);
+  }
+});
+
+const BRAND = "deniable";
+
+test("no element of a page has a text of its own", () => {
+  for (const [name, source] of Object.entries(sources)) {
+    if (!name.endsWith(".html")) continue;
+    const bodies = source.replace(/<head>.*?(<title[^>]*>.*?<\/title>).*?<\/head>/s, "$1").matchAll(/>([^<>]+)</g);
+    for (const [, said] of bodies) assert.ok(!/\p{L}{2}/u.test(said.replace(BRAND, "")), `${name}: ${said.trim()}`);
+    for (const [, said] of source.matchAll(/(?:aria-label|placeholder|alt|title)="([^"]*)"/g))
+      assert.fail(`${name}: ${said}`);
+  }
+});
+
+/** Literals of a script that are words for people: two words or more, or a capital first. */
+function literals(source) {
+  const bare = source
+    .replace(/\/\*[\s\S]*?\*\//g, "")
+    .replace(/^\s*\/\/.*$/gm, "")
+    .replace(/ \/\/ .*$/gm, "");
+  return [...bare.matchAll(/"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\\n]|\\.)*)`/g)]
+    .map(([, plain, made]) => plain ?? made.replace(/\$\{[^{}]*\}/g, ""))
+    .filter((said) => /\p{L}{2,} \p{L}{2,}/u.test(said));
+}
+// What is drawn with Vega has the words of its templates; planning and exploring speak English still, as the planner does.
+const ENGLISH = [
+  "planning.js",
+  "ranking.js",
+  "explore.js",
+  "quantities.js",
+  "naming.js",
+  "curves.js",
+  "charts.js",
+  "specification.js",
+  "qr.js",
+];
+const MACHINE =
+  /^(?:use strict|(?:[\w-]+ )*(?:choices|button|quiet|small|note|actions|plain|card|wide|danger|field|mark|truth|list|die|turns|break|facts|link|phone)[\w -]*|translate\(.*|.*repeat\(.*|.*prefers-.*|header\.top nav|[\d.]+ [\d.]+.*|.*, (?:Segoe UI|serif|Arial).*|0 0 .*|no-preference|image\/.*|.*\[.*\].*)$/;
+
+test("no script of an answer page, of Results or of the editor has a text of its own", () => {
+  for (const [name, source] of Object.entries(sources)) {
+    if (!name.endsWith(".js") || ENGLISH.includes(name)) continue;
+    for (const said of literals(source)) assert.match(said, MACHINE, `${name}: ${said}`);
+  }
+});
+
+test("the browser's first known language is spoken, or the one that was chosen here", () => {
+  assert.equal(chosen(["fr-FR", "de-AT", "en"], null), "de-AT");
+  assert.equal(chosen(["fr", "nl"], null), "en");
+  assert.equal(chosen([], null), "en");
+  assert.equal(chosen(["en-US", "ar-EG"], "ar"), "ar-EG", "with the region that the browser names");
+  assert.equal(chosen(["en-US"], "ar"), "ar");
+  assert.equal(chosen(["de"], "xx"), "de", "what is remembered may be anything");
+});
+
+test("numbers, percentages and plurals are those of the language", () => {
+  speak("de-DE");
+  assert.equal(percentage(0.123, 1), "12,3\u00a0%");
+  assert.equal(number(1234567.5), "1.234.567,5");
+  speak("ar-EG", true);
+  assert.match(percentage(0.5), /^٥٠/);
+  learn("x", { n: { one: "one", two: "two", few: "{count} few", other: "{count} other" }, name: "a {name}" });
+  assert.equal(text("x.n", { count: 1 }), "one");
+  assert.equal(text("x.n", { count: 2 }), "two");
+  assert.equal(text("x.n", { count: 3 }), "٣ few");
+  assert.equal(text("x.n", { count: 11 }), "١١ other", "a form that is not there is the other one");
+  assert.equal(text("x.name", { name: "b" }), "a \u2068b\u2069", "kept apart, where lines run the other way");
+  assert.equal(series(["b", "c"]).replace(/[\u2068\u2069]/g, ""), "b وc");
+  speak("en-GB");
+  learn("x", { name: "a {name}" });
+  assert.equal(text("x.name", { name: "<b>{x}" }), "a <b>{x}", "a value is never read as a text");
+  assert.deepEqual(parts("x.name", { name: 7 }), ["a ", "7", ""]);
+  assert.throws(() => text("x.nothing"), { message: "there is no text x.nothing" });
+});

@@ -336,7 +336,7 @@ class Results {
     if (mine !== this.#turn) return;
     if (!problem) return say("");
     if (this.#form.isShown && ($("from").value || $("to").value))
-      return rangeNote(`${sentence(problem.message)} ${text("forms.before")}`);
+      return rangeNote(problemText(problem), " ", text("forms.before"));
     this.#wait();
   }
 

@@ -97,8 +97,8 @@ def test_ask_a_number_answer_on_a_phone_and_see_mean_and_median(server: Server, 
     desk.goto(private)
     desk.locator("#shares svg").wait_for()
     facts = desk.locator("#facts").inner_text()
-    assert "the mean; 95 % interval" in facts
-    assert "the median; 95 % interval" in facts
+    assert "the mean; 95% interval" in facts
+    assert "the median; 95% interval" in facts
     words = desk.locator("#figures-words").inner_text()
     found = re.match(r"The mean is ([\d.]+) \(([\d.]+) to ([\d.]+)\)\. Half of all answers are at most", words)
     assert found is not None, words

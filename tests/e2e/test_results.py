@@ -126,7 +126,7 @@ def test_candidates_of_an_open_survey(demo: list[str], page: Page, tmp_path: Pat
     assert page.locator("#candidates").input_value().splitlines() == list(CANDIDATES)
     assert page.locator("#shares .mark-rect.role-mark path").count() == len(CANDIDATES)
     rest = page.locator("#rest").inner_text()
-    share = re.match(r"Answers that are not on the list: ([\d.]+) %, between ([\d.]+) % and ([\d.]+) %", rest)
+    share = re.match(r"Answers that are not on the list: ([\d.]+)%, between ([\d.]+)% and ([\d.]+)%", rest)
     assert share is not None, rest
     value, low, high = map(float, share.groups())
     # What hardly anybody else wrote: 5 % before the shift, 4 % after. Twelve standard errors to either side.
@@ -227,7 +227,7 @@ def test_placeholders_at_once_the_numbers_first_and_the_trend_when_it_is_there(d
     release("estimate")
     page.locator("#facts #n").wait_for()
     assert page.locator("#waiting").is_hidden()
-    assert re.findall(r"[\d.]+ %", page.locator("#shares .quick").inner_text())[0] != "", "numbers before any chart"
+    assert re.findall(r"[\d.]+%", page.locator("#shares .quick").inner_text())[0] != "", "numbers before any chart"
     assert page.locator("#shares .quick li").count() == 6
     assert page.locator("#trend-part").is_visible(), "with a placeholder in its place"
     assert page.locator("#trend svg").count() == 0
@@ -253,7 +253,7 @@ def test_bars_by_size_or_in_the_surveys_own_order_with_their_values(demo: list[s
     by_size = [name.rstrip("…") for name in page.evaluate(names) if "%" not in name]
     assert sorted(by_size) == sorted(own)
     found = page.evaluate(values)
-    assert all(re.fullmatch(r"\d+\.\d %", value) for value in found)
+    assert all(re.fullmatch(r"\d+\.\d%", value) for value in found)
     shares = [float(value.split()[0]) for value in found]
     assert len(shares) == 6
     assert shares == sorted(shares, reverse=True)
@@ -299,13 +299,13 @@ def test_statistics_are_for_experts_and_intervals_of_people_are_cut(server: Serv
     assert float(page.locator("#facts").inner_text().split("± ")[1].split()[0]) <= 50, "half of all there is"
     assert "there are too few answers to tell much" in page.locator("#facts").inner_text()
     numbers = page.locator("#shares-table tbody td").all_inner_texts()
-    assert all(0 <= float(number.removesuffix(" %")) <= 100 for number in numbers)
-    assert any(number in ("0.00 %", "100.00 %") for number in numbers)
+    assert all(0 <= float(number.removesuffix("%")) <= 100 for number in numbers)
+    assert any(number in ("0.00%", "100.00%") for number in numbers)
     page.locator("#experts > summary").click()
     assert "Fit: there are as many unknowns as counts" in page.locator("#statistics").inner_text()
     page.locator("#raw-table summary").click()
     raw = page.locator("#raw-table tbody td").all_inner_texts()
-    assert any(float(number.removesuffix(" %")) < 0 for number in raw), "with 12 answers, nearly all of it is noise"
+    assert any(float(number.removesuffix("%")) < 0 for number in raw), "with 12 answers, nearly all of it is noise"
 
 
 ASKED = {
@@ -344,7 +344,7 @@ def test_what_is_saved_says_what_it_is_of(server: Server, fresh: Open, tmp_path:
     assert saved["csv"].read_bytes().startswith(b"\xef\xbb\xbf"), "which spreadsheets tell UTF-8 by"
     drawn = saved["svg"].read_text()
     assert asked in drawn
-    assert f"15 randomised answers, {today} (UTC), epsilon 1.00, 95 % intervals" in drawn
+    assert f"15 randomised answers, {today} (UTC), epsilon 1.00, 95% intervals" in drawn
     assert dn.Tally.load(saved["tally"]).n == 15
     assert saved["png"].read_bytes().startswith(b"\x89PNG")
     plain = page.locator("#shares").inner_text()

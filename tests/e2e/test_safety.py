@@ -219,9 +219,23 @@ def test_weight(server: Server, fresh: Open, full: dn.Survey) -> None:
         # Without compression: what is sent is a third of it.
         assert 1000 < sum(weights.values()) < 1_500_000, path
         if path.startswith("/answer/"):
-            most = 64_000 if path.endswith(full.digest) else 70_000  # numbers and tables have a module of their own
-            assert sum(weights.values()) < most, weights
+            texts = {url: weight for url, weight in weights.items() if re.search(r"/pages/\w\w\.\w+\.json", url)}
+            most = 67_000 if path.endswith(full.digest) else 76_000  # numbers and tables have a module of their own
+            assert sum(weights.values()) - sum(texts.values()) < most, weights
+            assert 1000 < sum(texts.values()) < 18_000, texts
             assert not any("vega" in url or "charts" in url for url in weights)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("locale", "most"), [("en-GB", 14_000), ("de-AT", 16_000), ("ar-EG", 26_000)])
+def test_an_answer_page_loads_the_texts_of_one_language_and_what_it_needs_of_them(
+    server: Server, fresh: Open, full: dn.Survey, locale: str, most: int
+) -> None:
+    page = fresh(viewport=PHONE, locale=locale)
+    weights = weights_of(page, answer_link(server, full), "#form")
+    texts = {url.rsplit("/", 1)[1]: weight for url, weight in weights.items() if url.endswith(".json")}
+    assert sorted(texts) == [f"{locale[:2]}.{section}.json" for section in ("answer", "words", "you")]
+    assert sum(texts.values()) < most  # an Arabic letter is two bytes
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ const FORM = {
 test("the scale of epsilon is one sentence", () => {
   assert.equal(
     scaleWords(),
-    "Smaller is more private: up to 1 is very strong, 2 is strong, 3 is moderate, 4 is weak, more is hardly any",
+    "Smaller is more private: up to 1 is very strong privacy, up to 2 is strong privacy, up to 3 is moderate privacy, up to 4 is weak privacy, more is hardly any privacy",
   );
 });
 
@@ -125,7 +125,7 @@ test("a plan for a mean says how exact it is, and what cannot be had", () => {
   assert.equal(said, "50 people are too few to know the mean up to ± 1.");
   assert.deepEqual(
     ways.map(({ bold, rest }) => bold + rest),
-    ["About ± 19 with strong privacy", "Ask about 17,000 people: about ± 1 with strong privacy"],
+    ["About ± 19 with strong privacy", "Ask about 17,000 people: About ± 1 with strong privacy"],
   );
   assert.match(
     refusal({ message: "no", told }, { ...now, step: undefined, bins: 10 }).said,
@@ -197,7 +197,7 @@ test("a plan for experts", () => {
       ["k-RR k 3", "cannot"],
     ],
   });
-  assert.equal(alternatives({ found: "error", alternatives: [] }).heads[1], "needs an error of");
+  assert.equal(alternatives({ found: "error", alternatives: [] }).heads[1], "largest error, as a share");
 });
 
 test("what cannot be had is said in the form's units, and what can is offered", () => {
@@ -213,7 +213,7 @@ test("what cannot be had is said in the form's units, and what can is offered", 
     ways.map(({ n, epsilon, bold, rest }) => [n, epsilon, bold, rest]),
     [
       [100, 4, "About ± 12 points with weak privacy", ""],
-      [5000, 2, "Ask about 5,000 people", ": about ± 5 points with strong privacy"],
+      [5000, 2, "Ask about 5,000 people", ": About ± 5 points with strong privacy"],
     ],
   );
   assert.deepEqual(refusal({ message: "no plan", told: {} }, { n: 1, max_error: 0.1 }), { said: "No plan.", ways: [] });

@@ -101,7 +101,8 @@ test("no page asks for a text that is not there", () => {
   const sections = new Set(Object.keys(all.en));
   for (const [name, source] of Object.entries(sources))
     for (const key of asked(source))
-      if (typeof key === "string" && sections.has(key.split(".")[0])) assert.ok(keys.has(key), `${name}: ${key}`);
+      if (typeof key === "string" && !key.endsWith(".json") && sections.has(key.split(".")[0]))
+        assert.ok(keys.has(key), `${name}: ${key}`);
 });
 
 test("a page names the sections that its elements need", () => {
@@ -148,13 +149,30 @@ const ENGLISH = [
   "specification.js",
   "qr.js",
 ];
-const MACHINE =
-  /^(?:use strict|(?:[\w-]+ )*(?:choices|button|quiet|small|note|actions|plain|card|wide|danger|field|mark|truth|list|die|turns|break|facts|link|phone)[\w -]*|translate\(.*|.*repeat\(.*|.*prefers-.*|header\.top nav|[\d.]+ [\d.]+.*|.*, (?:Segoe UI|serif|Arial).*|0 0 .*|no-preference|image\/.*|.*\[.*\].*)$/;
+const CLASSES = new Set(
+  readdirSync(PAGES)
+    .filter((name) => name.endsWith(".css"))
+    .flatMap((name) => [...readFileSync(new URL(name, PAGES), "utf8").matchAll(/[.#]([\w-]+)/g)].map(([, one]) => one)),
+);
+// Values of attributes and selectors, words that choose a key, and what only programs and their authors read.
+const MACHINE = new Set([
+  "noopener noreferrer",
+  "private link",
+  "no answer",
+  "files to join must have the same columns",
+  "header.top nav",
+  "scale counts",
+  "there is no text ",
+  "very strong",
+  "hardly any",
+]);
+const isMachine = (said) =>
+  MACHINE.has(said) || said.startsWith("/results/#") || said.split(" ").every((one) => CLASSES.has(one));
 
 test("no script of an answer page, of Results or of the editor has a text of its own", () => {
   for (const [name, source] of Object.entries(sources)) {
     if (!name.endsWith(".js") || ENGLISH.includes(name)) continue;
-    for (const said of literals(source)) assert.match(said, MACHINE, `${name}: ${said}`);
+    for (const said of literals(source)) assert.ok(isMachine(said), `${name}: ${said}`);
   }
 });
 

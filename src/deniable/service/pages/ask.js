@@ -1,7 +1,7 @@
 /** Ask: a question becomes a plan while it is typed, then a survey with a link for everyone and a private one. */
 
 import { Picture } from "./charts.js";
-import { $, ask, el, fill, problemText, short, table, tell } from "./common.js";
+import { $, ask, el, fill, foreign, problemText, short, table, tell } from "./common.js";
 import { formRequest } from "./form.asking.js";
 import { FormEditor } from "./form.editor.js";
 import { formRefusal, screens } from "./form.plan.js";
@@ -63,7 +63,8 @@ function refused(problem, now, offer) {
     el("button", { type: "button", class: "plain", onclick: () => offer(one) }, el("b", {}, one.bold), one.rest),
   );
   return [
-    el("p", { class: "note" }, said),
+    // What the planner says, it says in English.
+    el("p", { class: "note" }, problem.told?.alternatives ? said : foreign(said)),
     ...(buttons.length
       ? [el("h3", {}, text("ask.possible")), el("div", { class: "actions", id: "ways" }, ...buttons)]
       : []),

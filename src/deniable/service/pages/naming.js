@@ -2,6 +2,8 @@
  * What a result is called once it leaves the page: file names, headings of pictures, dates. No element is touched here.
  */
 
+import { fixed, number, text } from "./texts.js";
+
 const KEPT = 48; // characters of a question in a file name: 192 bytes at most, of 255 that file systems allow
 
 /**
@@ -20,9 +22,9 @@ export function fileName(question, digest, ending) {
 }
 
 /** A text in lines of at most so many characters; a word that is longer is cut. */
-export function lines(text, most) {
+export function lines(said, most) {
   const found = [];
-  for (const word of text.split(/\s+/).filter(Boolean)) {
+  for (const word of said.split(/\s+/).filter(Boolean)) {
     const last = found.at(-1);
     if (last !== undefined && [...last, ...word].length < most) found[found.length - 1] = `${last} ${word}`;
     else for (let rest = [...word]; rest.length; rest = rest.slice(most)) found.push(rest.slice(0, most).join(""));
@@ -33,18 +35,21 @@ export function lines(text, most) {
 /** When it was counted: days, or hours where windows are hours. `to` is the first hour that is left out. */
 export function dates(from, to, window) {
   const hour = (text) => `${text.slice(0, 10)} ${text.slice(11, 13)}:00`;
-  if (window === "hour") return `${hour(from)} to ${hour(to)}`;
+  if (window === "hour") return text("results.span", { from: hour(from), to: hour(to) });
   const last = new Date(Date.parse(`${to}:00:00Z`) - 3.6e6).toISOString().slice(0, 10);
-  return from.slice(0, 10) === last ? last : `${from.slice(0, 10)} to ${last}`;
+  return from.slice(0, 10) === last ? last : text("results.span", { from: from.slice(0, 10), to: last });
 }
 
 /** The heading of a saved picture: the question, and under it what the numbers rest on. */
 export function heading({ name, n, from, to, level, epsilon_spent: epsilon }, window) {
-  const facts =
-    `${n.toLocaleString("en")} randomised answers, ${dates(from, to, window)} (UTC), epsilon ${epsilon.toFixed(2)}, ` +
-    `${Number((100 * level).toPrecision(6))} % intervals`;
-  return { text: lines(name || "A survey without a name", 60), subtitle: lines(facts, 100) };
+  const facts = text("results.heading", {
+    count: n,
+    dates: dates(from, to, window),
+    epsilon: fixed(epsilon, 2),
+    level: number(level, { style: "percent", maximumFractionDigits: 4 }),
+  });
+  return { text: lines(name || text("results.nameless"), 60), subtitle: lines(facts, 100) };
 }
 
 /** The lines of a text, each once, without blanks around them and without empty ones. */
-export const distinctLines = (text) => [...new Set(text.split("\n").map((line) => line.trim()))].filter(Boolean);
+export const distinctLines = (given) => [...new Set(given.split("\n").map((line) => line.trim()))].filter(Boolean);

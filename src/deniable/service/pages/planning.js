@@ -1,39 +1,40 @@
 /** What Ask asks of the planner, and a plan in words and as a chart. No element is touched here. */
 
 import { percent, points, sentence, whole } from "./common.js";
-import { isAtLeast, SCALE } from "./words.js";
+import { digits, text } from "./texts.js";
+import { isAtLeast, privacy, SCALE } from "./words.js";
 
 /** The scale of epsilon in a sentence, for the field of one. */
 export const scaleWords = () => {
-  const words = SCALE.slice(0, -1).map(({ most, word }, i) => `${i ? "" : "up to "}${most} is ${word}`);
-  return `Smaller is more private: ${words.join(", ")}, more is hardly any`;
+  const steps = SCALE.slice(0, -1).map(({ most, word }) => text("ask.scaleStep", { most, privacy: privacy(word) }));
+  return text("ask.scale", { steps: steps.join(text("words.comma")), rest: privacy(SCALE.at(-1).word) });
 };
 
 const MOST_BINS = 4096; // of a plan, as the collector takes them
 
-const numberOf = (text) => (text.trim() === "" ? NaN : Number(text));
+const numberOf = (given) => (given.trim() === "" ? NaN : Number(given));
 
 /** How people answer, as the planner is told, or what is missing of it: a function of the editor's fields a kind. */
 const ALPHABETS = {
   closed: ({ symbols, sensitive = [] }) =>
     symbols.length < 2
-      ? "Write at least two answers, one a line."
+      ? text("ask.writeAnswers")
       : { symbols, ...(sensitive.length && sensitive.length < symbols.length ? { sensitive } : {}) },
-  ordered: ({ symbols }) => (symbols.length < 2 ? "Write at least two answers, one a line." : { ordered: symbols }),
-  open: ({ candidates, text }) =>
+  ordered: ({ symbols }) => (symbols.length < 2 ? text("ask.writeAnswers") : { ordered: symbols }),
+  open: ({ candidates, text: reading }) =>
     numberOf(candidates) >= 2
-      ? { candidates: Math.round(numberOf(candidates)), text }
-      : "Say how many different answers you will look for: 2 or more.",
+      ? { candidates: Math.round(numberOf(candidates)), text: reading }
+      : text("ask.sayCandidates"),
   number({ low, high, by, step, bins, outside }) {
-    if (!(numberOf(low) < numberOf(high))) return "Say which numbers there are: the smallest, and a larger one.";
+    if (!(numberOf(low) < numberOf(high))) return text("ask.sayNumbers");
     const stepped = by === "bySteps";
     const width = numberOf(step);
     const strides = Math.round((numberOf(high) - numberOf(low)) / width);
     if (stepped && !(width > 0 && Math.abs(strides * width + numberOf(low) - numberOf(high)) < 1e-9 * width * strides))
-      return "Say in which steps numbers are counted: some of them must lead from the smallest to the largest.";
+      return text("ask.saySteps");
     const count = stepped ? strides + 1 : numberOf(bins);
     if (!(count >= 2 && count <= MOST_BINS && Number.isInteger(count)))
-      return `Count numbers in 2 to ${whole(MOST_BINS)} steps or bins.`;
+      return text("ask.sayBins", { count: MOST_BINS });
     return { number: [low.trim(), high.trim()], outside, ...(stepped ? { step: step.trim() } : { bins: count }) };
   },
 };
@@ -60,14 +61,13 @@ export function request({ kind, goal, name, limits, ...fields }) {
   );
   const [least, most] = limits;
   const answers = ALPHABETS[kind](fields);
-  if (!name) return "Write your question first.";
+  if (!name) return text("ask.writeQuestion");
   if (kind !== "open" && typeof answers === "string") return answers;
-  if (!(people >= 10)) return "Say how many people will answer: 10 or more.";
-  if (byError && isAboutMean(kind) && !(mean > 0)) return "Say how far off the mean may be: more than 0.";
-  if (byError && !isAboutMean(kind) && !(error > 0 && error < 100))
-    return "Say how far off a share may be: more than 0 and less than 100 percentage points.";
+  if (!(people >= 10)) return text("ask.sayPeople");
+  if (byError && isAboutMean(kind) && !(mean > 0)) return text("ask.sayMean");
+  if (byError && !isAboutMean(kind) && !(error > 0 && error < 100)) return text("ask.sayShare");
   if (!byError && !(epsilon >= Number(least) && epsilon <= Number(most)))
-    return `Say which epsilon you want to offer: from ${least} to ${most}.`;
+    return text("ask.sayEpsilon", { least: Number(least), most: Number(most) });
   if (typeof answers === "string") return answers;
   const goals = isAboutMean(kind)
     ? [{ max_mean_error: mean }, { epsilon: String(epsilon) }]
@@ -76,63 +76,48 @@ export function request({ kind, goal, name, limits, ...fields }) {
 }
 
 /** Two digits, rounded up. */
-const about = (number) => {
-  const unit = 10 ** (Math.floor(Math.log10(number)) - 1);
-  return String(Number((Math.ceil((number / unit) * (1 - 1e-9)) * unit).toPrecision(2)));
+const about = (value) => {
+  const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
+  return digits(Number((Math.ceil((value / unit) * (1 - 1e-9)) * unit).toPrecision(2)), 2);
 };
 
 /** What the errors of a plan mean: a number each, and words. */
 export function sharpness({ errors }, n) {
-  const mean = n.scale ? "the mean" : "the mean place";
-  if (errors.mean) return [[`± ${about(errors.mean.bound)}`, `${mean}, in 9 of 10 surveys`]];
+  if (errors.mean) return [[`± ${about(errors.mean.bound)}`, text(n.scale ? "ask.sharpMean" : "ask.sharpPlace")]];
   const error = errors.max_error;
   return [
-    [`± ${points(error.mean)} points`, "the largest error, on average"],
-    [`± ${points(error.bound)} points`, "in 9 of 10 surveys it is smaller"],
+    [text("forms.share", { error: points(error.mean) }), text("ask.sharpAverage")],
+    [text("forms.share", { error: points(error.bound) }), text("ask.sharpBound")],
   ];
 }
 
 /** What a plan will show, and what it will not: two lists of sentences' ends. `n` is the channel in numbers. */
 export function visible({ errors, smallest_visible: smallest }, n) {
-  const certain = isAtLeast(n, "weak")
-    ? "for certain what anyone answered, though you get hints"
-    : "with full certainty what anyone answered, though you can come close";
-  const anyone = isAtLeast(n, "strong") ? "what anyone answered" : certain;
-  const hidden = n.hidden ? `${anyone}, if it is a sensitive answer` : anyone;
+  const known = isAtLeast(n, "strong") ? "unseen" : isAtLeast(n, "weak") ? "unsure" : "near";
+  const hidden = text(`ask.${known}${n.hidden ? "Sensitive" : ""}`);
   if (errors.mean) {
-    const off = about(errors.mean.bound);
-    const mean = n.scale ? "the mean" : "the mean place in the order";
-    const spread = n.scale
-      ? "how answers are spread, roughly: shares of wide ranges"
-      : "the share of each answer, with its interval";
+    const off = { error: about(errors.mean.bound) };
     return {
-      seen: [`${mean}, up to about ${off} either way`, "the median and the quartiles, with intervals", spread],
-      unseen: [
-        hidden,
-        n.scale ? "shares of single numbers or narrow ranges" : "small shares",
-        `differences of means below about ${off}`,
+      seen: [
+        text(n.scale ? "ask.seeMean" : "ask.seePlace", off),
+        text("ask.seeQuartiles"),
+        text(n.scale ? "ask.seeSpread" : "ask.seeShares"),
       ],
+      unseen: [hidden, text(n.scale ? "ask.hideNarrow" : "ask.hideSmall"), text("ask.hideMeans", off)],
     };
   }
-  const bound = points(errors.max_error.bound);
-  const seen = [
-    smallest === null
-      ? "hardly any single answer for certain"
-      : `every answer that ${percent(smallest)} of people or more give`,
-    `each share, up to about ${bound} points either way`,
-  ];
-  const unseen = [
-    hidden,
-    smallest === null ? "rare answers" : `answers that fewer than ${percent(smallest)} give: they may look like none`,
-    `differences below about ${bound} points, and small groups of people`,
-  ];
-  return { seen, unseen };
+  const bound = { error: points(errors.max_error.bound) };
+  const least = smallest !== null && { share: percent(smallest) };
+  return {
+    seen: [least ? text("ask.seeAnswers", least) : text("ask.seeHardly"), text("ask.seeShare", bound)],
+    unseen: [hidden, least ? text("ask.hideRare", least) : text("ask.hideAllRare"), text("ask.hideDifferences", bound)],
+  };
 }
 
 /** An epsilon with three digits, rounded up, so that "at most" stays true. */
 export function epsilonUp(epsilon) {
   const unit = 10 ** (Math.floor(Math.log10(epsilon)) - 2);
-  return String(Number((Math.ceil((epsilon / unit) * (1 - 1e-12)) * unit).toPrecision(3)));
+  return digits(Number((Math.ceil((epsilon / unit) * (1 - 1e-12)) * unit).toPrecision(3)), 3);
 }
 
 /**
@@ -140,18 +125,11 @@ export function epsilonUp(epsilon) {
  * The second stands beside the first and never instead of it; `rests` is what it rests on, or why there is none.
  */
 export function bothNumbers(local, { n, delta, epsilon, problem }) {
-  const first = [`epsilon ${Number(local.toPrecision(3))}`, "for whoever sees a single report, the collector included"];
-  if (epsilon === null) return { numbers: [first], rests: `What a crowd adds cannot be said here: ${problem}.` };
-  const once = `one time in ${whole(1 / delta)}`;
-  if (epsilon >= local * (1 - 1e-6))
-    return { numbers: [first], rests: `A crowd of ${whole(n)} is too small to add anything that can be certified.` };
-  return {
-    numbers: [first, [`epsilon ${epsilonUp(epsilon)}`, `for whoever sees only the counts of ${whole(n)} people`]],
-    rests:
-      "The second number is what the crowd adds; the first one holds whatever happens. The second rests on a " +
-      `collector that drops the order, the time and the sender of reports, on ${whole(n)} honest people who answer ` +
-      `(whoever is made up or colludes hides nobody), and on one round; it may fail ${once}.`,
-  };
+  const first = [text("words.epsilon", { epsilon: digits(local, 3) }), text("ask.firstNumber")];
+  if (epsilon === null) return { numbers: [first], rests: text("ask.crowdUnknown", { problem }) };
+  if (epsilon >= local * (1 - 1e-6)) return { numbers: [first], rests: text("ask.crowdSmall", { count: n }) };
+  const second = [text("words.epsilon", { epsilon: epsilonUp(epsilon) }), text("ask.secondNumber", { count: n })];
+  return { numbers: [first, second], rests: text("ask.rests", { count: n, times: 1 / delta }) };
 }
 
 /** The mechanism of a plan and how it was found, for experts. */
@@ -165,23 +143,19 @@ export const mechanismWords = (found, n) =>
 
 /** Heads and rows of the table of other mechanisms, and what they would need. */
 export function alternatives({ found, alternatives: others = [] }) {
-  const needs = found === "error" ? "an error of" : found === "n" ? "n" : "epsilon";
   const rows = others.map((one) => [
     `${one.mechanism} ${one.parameters}`.trim(),
-    one.needs === null ? "cannot" : String(Number(one.needs.toPrecision(3))),
+    one.needs === null ? text("forms.cannot") : digits(one.needs, 3),
   ]);
-  return { heads: ["instead", `needs ${needs}`], rows };
+  return { heads: [text("ask.instead"), text(`forms.needs_${found}`)], rows };
 }
 
-const digits = (share) => String(Number((100 * share).toPrecision(2)));
+const twoDigits = (share) => digits(Number((100 * share).toPrecision(2)), 2);
 
 /** Why the mean cannot be known so exactly: bins that are too wide, or too few people. */
 function tooFar({ n, number, bins }, mean) {
   const half = bins ? (number[1] - number[0]) / bins / 2 : 0;
-  return mean <= half
-    ? `The mean of numbers in ${bins} bins cannot be known up to ± ${mean}: half a bin is ${half}. Use more ` +
-        "bins, or steps."
-    : `${whole(n)} people are too few to know the mean up to ± ${mean}.`;
+  return mean <= half ? text("ask.wideBins", { count: bins, mean, half }) : text("ask.fewMean", { count: n, mean });
 }
 
 /** What cannot be had, in the fields' own units, and what can: `ways`, each with its words. Epsilon is set in them. */
@@ -189,15 +163,17 @@ export function refusal({ message, told }, now) {
   const mean = now.max_mean_error;
   if (!told.alternatives || !(mean || now.max_error)) return { said: sentence(message), ways: [] };
   const ways = told.alternatives.map((one) => {
-    const off = mean ? about(one.error) : `${digits(one.error)} points`;
-    const exact = `about ± ${off} with ${one.privacy} privacy`;
+    const exact = text(mean ? "ask.insteadMean" : "forms.instead", {
+      error: mean ? about(one.error) : twoDigits(one.error),
+      privacy: privacy(one.privacy),
+    });
     return one.n === now.n
-      ? { ...one, bold: sentence(exact).slice(0, -1), rest: "" }
-      : { ...one, bold: `Ask about ${whole(one.n)} people`, rest: `: ${exact}` };
+      ? { ...one, bold: exact, rest: "" }
+      : { ...one, bold: text("ask.askPeople", { count: one.n }), rest: `: ${exact}` };
   });
   if (mean) return { said: tooFar(now, mean), ways };
-  const most = digits(now.max_error);
-  return { said: `${whole(now.n)} people are too few to know every share up to ± ${most} points.`, ways };
+  const most = twoDigits(now.max_error);
+  return { said: text("forms.tooFew", { count: now.n, error: most }), ways };
 }
 
 /** Epsilon against n through the plan, within a thousandfold of its people. */

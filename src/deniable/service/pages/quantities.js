@@ -4,15 +4,18 @@
  */
 
 import { percent, symbolText } from "./common.js";
+import { digits, text } from "./texts.js";
 
 /** A figure as people read it: a number with four digits, or the answer itself. */
-export const figureText = (value) =>
-  typeof value === "number" ? String(Number(value.toPrecision(4))) : symbolText(value);
+export const figureText = (value) => (typeof value === "number" ? digits(value, 4) : symbolText(value));
 
-const told = ({ value, low, high }, between = " to ") =>
-  `${figureText(value)} (${figureText(low)}${between}${figureText(high)})`;
+const told = ({ value, low, high }) =>
+  text("results.figure", { value: figureText(value), low: figureText(low), high: figureText(high) });
 
 const NAMES = { mean: "mean", "mean place": "mean place" };
+
+/** What a figure is called on the page. */
+const called = (name) => text(`results.name_${name.replaceAll(" ", "_")}`);
 
 /** The mean, of numbers or of places, and what it is called. */
 export const meanOf = (figures) => {
@@ -24,11 +27,13 @@ export const meanOf = (figures) => {
 export function figureFacts(figures, level, answers) {
   const { name, value, low, high } = meanOf(figures);
   const { median } = figures;
-  const sure = `${percent(level, 0)} interval`;
-  const of = name === "mean" ? "" : ` of ${answers}`;
+  const range = (one) => ({ level: percent(level, 0), low: figureText(one.low), high: figureText(one.high) });
+  const mean = figureText(value);
   return [
-    [figureText(value) + of, `the ${name}; ${sure} ${figureText(low)} to ${figureText(high)}`],
-    [figureText(median.value), `the median; ${sure} ${figureText(median.low)} to ${figureText(median.high)}`],
+    name === "mean"
+      ? [mean, text("results.meanFact", range({ low, high }))]
+      : [text("results.placeOf", { place: mean, count: answers }), text("results.placeFact", range({ low, high }))],
+    [figureText(median.value), text("results.medianFact", range(median))],
   ];
 }
 
@@ -36,18 +41,19 @@ export function figureFacts(figures, level, answers) {
 export function figureWords(figures, level) {
   const { median, "lower quartile": lower, "upper quartile": upper } = figures;
   const { name, ...mean } = meanOf(figures);
-  const least = name === "mean" ? "at most" : "no further on than";
-  return (
-    `The ${name} is ${told(mean)}. Half of all answers are ${least} ${told(median)}, a quarter ${least} ` +
-    `${told(lower)}, and three quarters ${least} ${told(upper)}. In brackets: the ${percent(level, 0)} interval ` +
-    "of each."
-  );
+  return text(name === "mean" ? "results.figureWords" : "results.placeWords", {
+    mean: told(mean),
+    median: told(median),
+    lower: told(lower),
+    upper: told(upper),
+    level: percent(level, 0),
+  });
 }
 
 /** Heads and rows of a table of figures. */
 export const figureTable = (figures, level) => ({
-  heads: ["", "estimate", `${percent(level, 0)} from`, "to"],
-  rows: Object.entries(figures).map(([name, one]) => [name, ...[one.value, one.low, one.high].map(figureText)]),
+  heads: ["", text("results.estimate"), text("forms.from", { level: percent(level, 0) }), text("forms.to")],
+  rows: Object.entries(figures).map(([name, one]) => [called(name), ...[one.value, one.low, one.high].map(figureText)]),
 });
 
 /** Heads and rows of a table of ranges, each with its share and the limits of that. */
@@ -56,9 +62,14 @@ export function rangeTable({ estimates, density, level }) {
   const inside = ({ from, to }) => estimates.filter((_, i) => edges[i] >= from && edges[i + 1] <= to);
   const share = (band) => inside(band).reduce((sum, { probability }) => sum + probability, 0);
   return {
-    heads: ["range", "share", `${percent(level, 0)} from`, "to"],
+    heads: [
+      text("results.rangeHead"),
+      text("forms.shareOf"),
+      text("forms.from", { level: percent(level, 0) }),
+      text("forms.to"),
+    ],
     rows: bands.map((band) => [
-      `${figureText(band.from)} to ${figureText(band.to)}`,
+      text("results.span", { from: figureText(band.from), to: figureText(band.to) }),
       ...[share(band), band.low, band.high].map((one) => percent(one)),
     ]),
   };
@@ -66,8 +77,8 @@ export function rangeTable({ estimates, density, level }) {
 
 /** The same for two times. */
 export const comparedTable = (before, after) => ({
-  heads: ["", "before", "after"],
-  rows: Object.keys(before).map((name) => [name, told(before[name]), told(after[name])]),
+  heads: ["", text("results.before"), text("results.after")],
+  rows: Object.keys(before).map((name) => [called(name), told(before[name]), told(after[name])]),
 });
 
 const spelled = (level) => `${Number((100 * level).toPrecision(6))} % interval of a range`;
@@ -97,8 +108,11 @@ export function densityChart({ estimates, density, figures, level }, heading) {
     chart: "density",
     level,
     heading,
-    description:
-      `How ${bins.length} bins of numbers are spread; mean ${told(figures.mean)}, ` + `median ${told(figures.median)}`,
+    description: text("results.densityOf", {
+      count: bins.length,
+      mean: told(figures.mean),
+      median: told(figures.median),
+    }),
     patch: (part) => {
       if (part.field === "x" && part.scale?.domain) part.scale.domain = [edges[0], edges.at(-1)];
     },
@@ -118,7 +132,7 @@ export function meansChart({ windows, level }) {
     chart: "means",
     level,
     names,
-    description: `The ${names[0]} in ${rows.length} windows with ${percent(level, 0)} intervals`,
+    description: text("results.meansOf", { name: called(names[0]), count: rows.length, level: percent(level, 0) }),
     data: { rows },
   };
 }

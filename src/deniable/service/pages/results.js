@@ -285,7 +285,7 @@ class Results {
       return;
     }
     if ($("to").value && $("from").value > $("to").value)
-      return rangeNote(text("results.range"), " ", text("results.rangeBefore"));
+      return rangeNote(text("results.range"), " ", text("forms.before"));
     if (this.#form) return this.#refreshForm(mine);
     let found;
     try {
@@ -295,7 +295,7 @@ class Results {
       if (problem.status !== 409) throw problem;
       // What is on the page stays where only the range was too narrow.
       if (this.#shares && ($("from").value || $("to").value))
-        return rangeNote(problemText(problem), " ", text("results.rangeBefore"));
+        return rangeNote(problemText(problem), " ", text("forms.before"));
       return this.#wait();
     }
     if (mine !== this.#turn || !found) return;

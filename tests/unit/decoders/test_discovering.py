@@ -8,7 +8,7 @@ import pytest
 
 import deniable as dn
 from deniable.decoders import Beginnings, DiscoveredEstimate
-from deniable.decoders.discovered import Tested
+from deniable.decoders.discovered import Candidates
 from deniable.decoders.extending import Extension, partial
 from deniable.errors import DecodeError, UnfinishedSearch
 from deniable.survey import END, Alphabet
@@ -219,7 +219,7 @@ def test_no_character_imitates_the_end_mark() -> None:
 
 
 def test_the_best_texts_are_those_of_the_largest_odds_and_not_of_the_largest_estimates() -> None:
-    tested = Tested(
+    tested = Candidates(
         ("long", "short", "none"), 3, np.array([0.02, 0.015, 0.0]), np.array([0.01, 0.002, 0.01]), np.zeros(3)
     )
     assert tested.best(2) == ["short", "long"]

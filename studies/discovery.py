@@ -11,6 +11,7 @@ import resource
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import islice
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
@@ -270,18 +271,28 @@ _FIELDS = (
 )  # fmt: skip
 
 
-def _added(path: Path, part: str, lines: Iterable[Line]) -> None:
-    """A table's other parts, and this one anew: its tallies added up by setting."""
-    kept = []
-    if path.exists():
-        with path.open(newline="") as file:
-            kept = [line for line in csv.DictReader(file) if line["part"] != part]
-    sums: dict[str, Line] = {}
+def _table(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _numbers(row: dict[str, str]) -> Line:
+    found: Line = {name: value if name in ("part", "setting") else float(value) for name, value in row.items() if value}
+    return found | {"n": round(float(row["n"]))}
+
+
+def _added(path: Path, part: str, lines: Iterable[Line], *, more: bool) -> None:
+    """A table's other parts, and this one anew, or with more tallies: they are added up by setting."""
+    before = _table(path)
+    kept = [row for row in before if row["part"] != part]
+    sums = {row["setting"]: _numbers(row) for row in before if row["part"] == part and more}
     for line in lines:
-        before = sums.setdefault(str(line["setting"]), {})
+        total = sums.setdefault(str(line["setting"]), {})
         for name, value in line.items():
             text = isinstance(value, str) or name in ("n", "memory")
-            before[name] = value if text else float(before.get(name, 0.0)) + float(value)
+            total[name] = value if text else float(total.get(name, 0.0)) + float(value)
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
             writer.writeheader()
@@ -297,13 +308,16 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=RESULTS)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--more", action="store_true", help="go on with the tallies that a part has not had yet")
     parser.add_argument("--table", action="store_true", help="the table alone, without its page")
     args = parser.parse_args()
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     with Reporter("discovery"):
         for part in [args.only] if args.only else PARTS:
-            lines = _lines(PARTS[part](args.counts), args.processes, args.seconds)
-            _added(args.to / "discovery.csv", part, lines)
+            path = args.to / "discovery.csv"
+            done = sum(round(float(row["tallies"])) for row in _table(path) if row["part"] == part and args.more)
+            lines = _lines(islice(PARTS[part](args.counts), done, None), args.processes, args.seconds)
+            _added(path, part, lines, more=args.more)
     if not args.table:
         from studies.discovery_page import write_page
 

@@ -1,6 +1,7 @@
 """docs/results/discovery.md and its chart, from the table that `studies.discovery` wrote."""
 
 import csv
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,20 @@ __all__ = ["write_page"]
 PUBLISHED = {
     "epsilon 1": (0.06, 0.14), "epsilon 2": (0.34, 0.51), "epsilon 3": (0.53, 0.76), "epsilon 4": (0.82, 0.87),
 }  # fmt: skip
-_METHODS = {"declared": "discover, declared", "largest": "discover, 32 largest", "pem": "prefix extension"}
-_METHODS |= {"oracle": "known list, all people"}
+_METHODS = {"declared": "discover, declared", "largest": "discover, best 32", "pem": "prefix extension"}
+_METHODS |= {"bits": "prefix extension by bits", "oracle": "known list, all people"}
+_PARTS = ("queries", "nulls", "names", "peers")
 Row = dict[str, str]
 
 
 def _mean(row: Row, name: str) -> float:
     return float(row[name]) / float(row["tallies"])
+
+
+def _error(row: Row) -> float:
+    """One standard error of the mean F1 of what was declared."""
+    tallies = float(row["tallies"])
+    return math.sqrt(max(_mean(row, "squares") - _mean(row, "declared") ** 2, 0.0) / max(tallies - 1, 1.0))
 
 
 def _table(head: list[str], lines: list[list[str]]) -> str:
@@ -29,9 +37,10 @@ def _table(head: list[str], lines: list[list[str]]) -> str:
 def _queries(rows: list[Row]) -> str:
     lines = []
     for row in rows:
-        pem, oracle = _mean(row, "pem"), _mean(row, "oracle")
+        pem, oracle = max(_mean(row, "pem"), _mean(row, "bits")), _mean(row, "oracle")
         closed = (_mean(row, "declared") - pem) / (oracle - pem)
         figures = [f"{_mean(row, name):.2f}" for name in _METHODS]
+        figures[0] += f" ± {_error(row):.2f}"
         old = [f"{value:.2f}" for value in PUBLISHED[row["setting"]]]
         seconds = f"{_mean(row, 'seconds'):.0f}"
         lines.append([row["setting"], *figures, f"{100 * closed:.0f} %", *old, f"{float(row['found']):.0f}"])
@@ -62,6 +71,33 @@ def _names(rows: list[Row]) -> str:
     return _table(["answers", "reports", "F1 of the 32 most frequent", "declared", "false", "s", "MiB"], lines)
 
 
+def _peers(rows: list[Row]) -> str:
+    def number(row: Row, name: str, digits: int) -> str:
+        return f"{float(row[name]):.{digits}f}" if row[name] else "none"
+
+    lines = [
+        [row["setting"], number(row, "largest", 2), number(row, "declared", 2) if row["declared"] else "",
+         number(row, "clients", 0), number(row, "seconds", 0), number(row, "memory", 0)]
+        for row in rows
+    ]  # fmt: skip
+    head = ["search", "F1 of its best 32", "F1 of what it declares", "clients, s", "collector, s", "MiB"]
+    return _table(head, lines)
+
+
+def _peers_chart(rows: list[Row]) -> Any:
+    points = [
+        {"search": name, "epsilon": f"epsilon {epsilon}", "F1": float(row["largest"] or 0)}
+        for row in rows
+        for name, _, epsilon in [row["setting"].partition(", epsilon ")]
+    ]
+    bars = alt.Chart(alt.InlineData(values=points)).mark_bar()
+    return bars.encode(
+        x=alt.X("F1:Q", title="F1 of the best 32", scale=alt.Scale(domain=[0, 1])),
+        y=alt.Y("search:N", title=None, sort=[point["search"] for point in points]),
+        row=alt.Row("epsilon:N", title=None),
+    ).properties(width=420, height=90)
+
+
 def _chart(rows: list[Row]) -> Any:
     points = [
         {"epsilon": float(row["setting"].split()[1]), "F1": round(_mean(row, name), 3), "method": title}
@@ -80,12 +116,14 @@ def write_page(folder: Path) -> None:
     """The page and the chart, beside the table."""
     with (folder / "discovery.csv").open(newline="") as file:
         table = list(csv.DictReader(file))
-    parts = {part: [row for row in table if row["part"] == part] for part in ("queries", "nulls", "names")}
+    parts = {part: [row for row in table if row["part"] == part] for part in _PARTS}
     figures = folder / "discovery.svg"
     _chart(parts["queries"]).save(str(figures))
+    _peers_chart(parts["peers"]).save(str(folder / "discovery-peers.svg"))
     texts = (Path(__file__).parent / "discovery_page.md").read_text(encoding="utf-8")
     page = texts.format(
         repeats=f"{float(parts['queries'][0]['tallies']):.0f}",
         queries=_queries(parts["queries"]), nulls=_nulls(parts["nulls"]), names=_names(parts["names"]),
+        peers=_peers(parts["peers"]), people=f"{int(parts['peers'][0]['n']):,}",
     )  # fmt: skip
     (folder / "discovery.md").write_text(page, encoding="utf-8")

@@ -18,8 +18,6 @@ const SURVEY = {
   },
 };
 const FOUND = { estimates: [{ symbol: "elk" }], level: 0.95, searched: { candidates: 675586, smallest: 0.0123 } };
-const here = () => true;
-
 /** A collector that gives these answers, or problems, one after the other. */
 function collector(...answers) {
   const asked = [];
@@ -43,7 +41,7 @@ test("only surveys of prefixes have anything to discover", () => {
 test("a search goes on from where it stopped, tells how far it is, and takes longer steps where a level needs them", async () => {
   const { post, asked } = collector(unfinished(1), unfinished(1), unfinished(2), FOUND);
   const told = [];
-  const found = await new Search(SURVEY, post, (text) => told.push(text)).run({ level: 0.95 }, 1000, here);
+  const found = await new Search(SURVEY, post, (text) => told.push(text)).run({ level: 0.95 }, 1000);
   assert.equal(found, FOUND);
   assert.deepEqual(
     asked.map(({ route, seconds, resume }) => [route, seconds, resume?.levels]),
@@ -63,39 +61,44 @@ test("a search goes on from where it stopped, tells how far it is, and takes lon
 test("a few more answers are not worth another search; many are, and so is another question", async () => {
   const { post, asked } = collector(FOUND, FOUND, FOUND);
   const search = new Search(SURVEY, post, () => {});
-  await search.run({ level: 0.95 }, 1000, here);
-  await search.run({ level: 0.95 }, 1010, here);
+  await search.run({ level: 0.95 }, 1000);
+  await search.run({ level: 0.95 }, 1010);
   assert.equal(asked.length, 1);
-  await search.run({ level: 0.95 }, 1100, here);
-  await search.run({ level: 0.99 }, 1100, here);
+  await search.run({ level: 0.95 }, 1100);
+  await search.run({ level: 0.99 }, 1100);
   assert.equal(asked.length, 3);
 });
 
-test("a search that nobody waits for any more ends, and one that cannot end says why", async () => {
-  const { post, asked } = collector(unfinished(1));
-  let waiting = true;
-  const leave = (...given) => {
-    waiting = false;
-    return post(...given);
-  };
-  const search = new Search(SURVEY, leave, () => {});
-  assert.equal(await search.run({}, 1000, () => waiting), undefined);
-  assert.equal(asked.length, 1);
+test("a search under way is not begun again; another question ends it", async () => {
+  const { post, asked } = collector(unfinished(1), FOUND, FOUND);
+  const search = new Search(SURVEY, post, () => {});
+  const first = search.run({ level: 0.95 }, 1000);
+  assert.equal(search.run({ level: 0.95 }, 2000), first, "however many more have answered");
+  const other = search.run({ level: 0.99 }, 2000);
+  assert.equal(await first, undefined);
+  assert.equal(await other, FOUND);
+  assert.deepEqual(
+    asked.map(({ level }) => level),
+    [0.95, 0.99],
+  );
+});
+
+test("a search that cannot end says why, and is begun again when it is asked for again", async () => {
   const stuck = collector(...Array.from({ length: 9 }, () => unfinished(0)));
-  await assert.rejects(new Search(SURVEY, stuck.post, () => {}).run({}, 1000, here), /within its limits/);
+  await assert.rejects(new Search(SURVEY, stuck.post, () => {}).run({}, 1000), /within its limits/);
   assert.deepEqual(
     stuck.asked.map(({ seconds }) => seconds),
     [6, 18, 54, 90],
   );
   const refused = collector(new Problem(409, "too few reports"));
-  await assert.rejects(new Search(SURVEY, refused.post, () => {}).run({}, 10, here), /too few/);
+  await assert.rejects(new Search(SURVEY, refused.post, () => {}).run({}, 10), /too few/);
 });
 
 test("what is shown is said with what is kept back", () => {
   assert.equal(
     keptBack(FOUND),
-    "One text passed the test; 95 % of such lists name nothing that nobody wrote. 675,586 were tested, and what fewer " +
-      "than about 1.2 % wrote cannot be told from chance: it is kept back.",
+    "One text passed the test; 95% of such lists name nothing that nobody wrote. 675,586 were tested, and what fewer " +
+      "than about 1.2% wrote cannot be told from chance: it is kept back.",
   );
   assert.match(
     keptBack({ ...FOUND, estimates: [] }),

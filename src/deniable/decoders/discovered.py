@@ -29,7 +29,7 @@ _SHARE_FROM = 4.5  # standard errors of the best known text: about what is decla
 
 
 @dataclass(frozen=True)
-class Tested:
+class Candidates:
     """What a search tested.
 
     Parameters
@@ -45,7 +45,7 @@ class Tested:
 
     Examples
     --------
-    >>> tested = Tested(("elk", "lynx"), 2, np.array([0.1, 0.2]), np.array([0.01, 0.1]), np.zeros(2))
+    >>> tested = Candidates(("elk", "lynx"), 2, np.array([0.1, 0.2]), np.array([0.01, 0.1]), np.zeros(2))
     >>> tested.best(2)
     ['elk', 'lynx']
     """
@@ -93,14 +93,14 @@ class DiscoveredEstimate(Estimate):
     <2 texts discovered in 100000 reports, of ... tested: 'lynx' 0.6...
     """
 
-    tested: Tested = field(kw_only=True)
+    tested: Candidates = field(kw_only=True)
     declared: Declared = field(kw_only=True)
 
     @classmethod
     def of_search(cls, declared: Declared, texts: Texts, decoder: Decoder, tally: Tally) -> "DiscoveredEstimate":
         """The estimate of what a search declared; what no report can tell from another text is left out."""
         promise = np.array(texts.promise)
-        tested = Tested(tuple(texts.names), texts.size, declared.scores, declared.errors, promise)
+        tested = Candidates(tuple(texts.names), texts.size, declared.scores, declared.errors, promise)
         constraint = Projected()
         rest = 1 - float(declared.shares.sum())
         shares = constraint.apply(np.append(declared.shares, rest))

@@ -19,12 +19,11 @@ import numpy.typing as npt
 
 from deniable.decoders.discovered import DiscoveredEstimate
 from deniable.decoders.extending import Extension, partial
-from deniable.decoders.levels import beginning_shares, level_design, level_tally
+from deniable.decoders.levels import beginning_shares, level_tally
 from deniable.decoders.limits import check_level
 from deniable.decoders.screening import Screening
 from deniable.decoders.whole_texts import LevelFit, Texts, WholeTexts
 from deniable.errors import DecodeError, UnfinishedSearch
-from deniable.matrices import StreamedDesign
 from deniable.survey import END, Alphabet, Prefixes, Survey, read_candidates
 from deniable.tally import Tally
 
@@ -245,8 +244,7 @@ class _Search:
         found, before = self._grown(state, number, state.looked)
         looked = state.looked + len(found)
         tally = level_tally(self.tally, number)
-        design = level_design(tally, found)
-        shares = beginning_shares(tally, design, self._told(number, looked))
+        shares = beginning_shares(tally, found, self._told(number, looked))
         # What is not likely to hold a text that can be declared is not worth extending.
         promise = log_ndtr((shares.values - self.target) / shares.error) + before
         steps = self.levels[number + 1] - self.levels[number]
@@ -263,7 +261,7 @@ class _Search:
         kept += ended
         now = (tuple(found[i] for i in kept), tuple(float(promise[i]) - best for i in kept))
         after = Beginnings((*state.kept, now[0]), (*state.promise, now[1]), looked)
-        self.completed[number] = self._completed(after, number, found, before, design)
+        self.completed[number] = self._completed(after, number, found, before, shares.values)
         return after
 
     def _grown(self, state: Beginnings, number: int, looked: int) -> tuple[list[bytes], Floats]:
@@ -320,7 +318,7 @@ class _Search:
 
     def _completed(
         self, state: Beginnings, number: int, found: Sequence[bytes], promise: Floats,
-        design: StreamedDesign | None = None,
+        values: Floats | None = None,
     ) -> "_Completed":  # fmt: skip
         """Of the candidates of a level, the texts that it is the first to see whole."""
         last = number == len(self.levels) - 1
@@ -330,9 +328,9 @@ class _Search:
         kept = [] if last else [b for b in state.kept[number] if not b.endswith(END)]
         fit, places = LevelFit(level_tally(self.tally, number), kept), np.arange(len(whole))
         if not last and len(whole) > _TEXTS:
-            keys = design.keys[whole] if design is not None else fit.designed([found[i] for i in whole.tolist()]).keys
-            shares = fit.shares(StreamedDesign(fit.tally.survey.encoding, keys))
-            places = np.sort(np.argsort(-shares, kind="stable")[:_TEXTS])
+            if values is None:
+                values = beginning_shares(fit.tally, found).values
+            places = np.sort(np.argsort(-values[whole], kind="stable")[:_TEXTS])
         return _Completed(fit, [found[i] for i in whole[places].tolist()], places, promise[whole])
 
 

@@ -62,9 +62,7 @@ class BeginningShares:
     error: float
 
 
-def beginning_shares(
-    tally: Tally, beginnings: Sequence[bytes] | StreamedDesign, progress: Progress | None = None
-) -> BeginningShares:
+def beginning_shares(tally: Tally, beginnings: Sequence[bytes], progress: Progress | None = None) -> BeginningShares:
     """Estimate the shares of very many beginnings at one level.
 
     Each has the sum of the unbiased counts in its cells, less what others have there on average. Those that are surely
@@ -79,8 +77,7 @@ def beginning_shares(
     """
     from scipy.special import ndtri
 
-    design = beginnings if isinstance(beginnings, StreamedDesign) else level_design(tally, beginnings)
-    u = unbias(tally)
+    design, u = level_design(tally, beginnings), unbias(tally)
     weights = tally.reports / tally.n  # a cohort without reports has none
     cells, scale = design.cells, 1 - 1 / design.cells
 
@@ -92,7 +89,7 @@ def beginning_shares(
         return design.scores(table[None], told)[0] / scale, max(error / scale, 1e-300)
 
     equations = int((tally.reports > 0).sum()) * (cells - 1) + 1
-    most, reach = min(_JOINT, equations // 4), -float(ndtri(min(_BY_CHANCE / design.symbols, 0.01)))
+    most, reach = min(_JOINT, equations // 4), -float(ndtri(min(_BY_CHANCE / len(beginnings), 0.01)))
     values, error = scored(u - 1 / cells, 0)
     joint = np.zeros(0, np.intp)
     for part in range(1, _ROUNDS):

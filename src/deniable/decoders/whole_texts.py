@@ -11,8 +11,7 @@ p-value is exact (`drawn`). Three things keep it so:
   the texts that a level completes only the best are looked at further, but the error is shared among all of them.
 * What is declared joins the model in rounds, and is never tested again. As long as nothing false is declared, models
   depend on what people wrote alone. Each round has its own part of the allowed error, so no fit can be tuned to its
-  candidates. (A model that candidates may join before they are tested was tried: it had a third more false
-  discoveries than it was asked for, since two of them can join together that would not pass one by one.)
+  candidates.
 * Candidates whose beginnings are promising have more of the error (weighted Bonferroni): the promise is that of levels
   which do not see the text.
 
@@ -47,6 +46,7 @@ _EARLY = 1 / 32  # of the allowed error for each of them: they only take away no
 _LAST = 1 - _EARLY_ROUNDS * _EARLY  # the rest is for the last round
 _SURE = 4.5  # standard errors from which a beginning is taken out of the noise of its level
 _NEAR = 1.0  # standard errors above zero from which a candidate is scored again in the next round
+_CLEARER = 0.8  # of the error when all were scored: from there on all are scored again
 _MARGIN = 0.7  # standard errors below the threshold from which a p-value is computed: normal scores are approximate
 _MODELLED = 0.5  # unknowns of a fit per equation, at most
 _BEGINNINGS = 0.25  # of them for beginnings
@@ -80,10 +80,10 @@ class LevelFit:
         self.beginnings: list[bytes] = []
         self.fit([], [])
         if beginnings:
-            shares, error = self.shares(self.designed(beginnings)), self.error
-            most = int(_BEGINNINGS * self.equations)
-            best = [i for i in np.argsort(-shares)[:most].tolist() if shares[i] > _SURE * error]
-            self.beginnings = [beginnings[i] for i in best]
+            # By exact tails: what shares many cells with a heavy text by chance would take a part of its share.
+            sums = self.designed(beginnings).scores(self.table[None])[0]
+            z, most = drawn_z(self.table[self._rows], sums), int(_BEGINNINGS * self.equations)
+            self.beginnings = [beginnings[i] for i in np.argsort(-z, kind="stable")[:most].tolist() if z[i] > _SURE]
             self.fit([], [])
 
     def designed(self, keys: Sequence[bytes]) -> StreamedDesign:
@@ -140,7 +140,7 @@ class Texts:
     --------
     >>> texts = Texts()
     >>> texts.share(np.log([0.5, 0.25, 0.25]))
-    >>> texts.add("elk", b"elk\xff", 1, float(np.log(0.5)))
+    >>> texts.add("elk", b"elk\\xff", 1, float(np.log(0.5)))
     >>> texts.names, texts.chances, texts.size
     (['elk'], array([0.5]), 3)
     """
@@ -221,7 +221,7 @@ class WholeTexts:
         places, needed, adjusted = np.zeros(0, np.intp), np.zeros(0), np.zeros(0)
         most = int(_MODELLED * self.levels[-1].equations)
         near, all_sums = np.ones(size, bool), np.zeros(size)
-        parts = [_EARLY] * _EARLY_ROUNDS + [_LAST]
+        parts, error = [_EARLY] * _EARLY_ROUNDS + [_LAST], self.levels[-1].error
         while parts:
             part = parts.pop(0)
             all_sums[near] = self._sums(near, progress if len(parts) == _EARLY_ROUNDS else None)
@@ -236,9 +236,10 @@ class WholeTexts:
             places = np.concatenate([places, new])
             needed = np.concatenate([needed, least[new]])
             adjusted = np.concatenate([adjusted, p_values[new] / np.maximum(_LAST * self.chances[new], 1e-300)])
-            if len(parts) == _EARLY_ROUNDS:
-                near = z > _NEAR
+            near &= z > _NEAR
             self._fit(places)
+            if self.levels[-1].error < _CLEARER * error:  # heavy texts hid others
+                near, error = np.ones(size, bool), self.levels[-1].error
         fits = self._fit(places)
         precision = np.cumsum([level.precision for level in self.levels[::-1]])[::-1][self.first]
         shares, covariance = self._together(places, fits)

@@ -8,6 +8,7 @@ import pytest
 
 import deniable as dn
 from deniable.decoders import Beginnings, DiscoveredEstimate
+from deniable.decoders.discovered import Candidates
 from deniable.decoders.extending import Extension, partial
 from deniable.errors import DecodeError, UnfinishedSearch
 from deniable.survey import END, Alphabet
@@ -209,6 +210,19 @@ def test_answers_with_a_nul_are_no_trouble() -> None:
     assert dn.discover(tally, alphabet=LATIN).symbols == ("lynx",)
     assert 0 not in Extension(Alphabet.open()).after(b"")
     assert dn.discover(tally, alphabet="ab\0").symbols == ("a\0b",)
+
+
+def test_no_character_imitates_the_end_mark() -> None:
+    """U+00FF is two bytes in UTF-8, neither of which is the mark."""
+    wrote = {"a\u00ff": 0.5, "a": 0.3, "a\u00ffa": 0.2}
+    assert dn.discover(tally_of(wrote), alphabet="a\u00ff").symbols == tuple(wrote)
+
+
+def test_the_best_texts_are_those_of_the_largest_odds_and_not_of_the_largest_estimates() -> None:
+    tested = Candidates(
+        ("long", "short", "none"), 3, np.array([0.02, 0.015, 0.0]), np.array([0.01, 0.002, 0.01]), np.zeros(3)
+    )
+    assert tested.best(2) == ["short", "long"]
 
 
 def test_extensions_are_the_beginnings_of_utf_8() -> None:

@@ -296,7 +296,7 @@ class Results {
     if (this.#form) return this.#refreshForm(mine);
     let found;
     try {
-      found = await this.#estimate(mine);
+      found = await this.#estimate();
     } catch (problem) {
       if (mine !== this.#turn) return;
       if (problem.status !== 409) throw problem;
@@ -321,9 +321,9 @@ class Results {
   }
 
   /** The shares of the range; what nobody listed is searched for. */
-  #estimate(mine) {
+  #estimate() {
     if (!this.#search) return this.#post("estimate", this.#question({ ...this.#range(), order: "own" }));
-    return this.#search.run(this.#found(), this.#told.reports, () => mine === this.#turn);
+    return this.#search.run(this.#found(), this.#told.reports);
   }
 
   /** What is asked of a search. */

@@ -17,23 +17,35 @@ export class Search {
   #post;
   #progress;
   #levels;
-  #last = {}; // what was asked last, of how many answers, and what came of it
+  #now; // what is being asked or was asked last, of how many answers, and the promise of what comes of it
 
-  /** `post` asks a route of the collector; `progress` is told how far a search is, and "" when it has ended. */
+  /** `post` asks a route of the collector; `progress` is told how far a search is. */
   constructor({ encoding }, post, progress) {
     this.#levels = encoding.levels.length;
     this.#post = post;
     this.#progress = progress;
   }
 
-  /** The texts that were declared, as an estimate; nothing if `current` says that nobody waits for them any more. */
-  async run(question, reports, current) {
+  /**
+   * The texts that were declared, as an estimate; nothing if another question came in between. A search that is under way
+   * is not begun again, however often it is asked for.
+   */
+  run(question, reports) {
     const asked = JSON.stringify(question);
-    const { found, before } = this.#last;
-    if (found && asked === this.#last.asked && Math.abs(reports - before) <= AGAIN * before) return found;
-    const now = await this.#through(question, current);
-    if (now) this.#last = { asked, before: reports, found: now };
-    return now;
+    const before = this.#now;
+    if (before?.asked === asked && (before.running || Math.abs(reports - before.reports) <= AGAIN * before.reports))
+      return before.found;
+    const now = { asked, reports, running: true };
+    this.#now = now;
+    now.found = this.#through(question, () => this.#now === now)
+      .catch((problem) => {
+        if (this.#now === now) this.#now = undefined;
+        throw problem;
+      })
+      .finally(() => {
+        now.running = false;
+      });
+    return now.found;
   }
 
   async #through(question, current) {
@@ -50,8 +62,6 @@ export class Search {
         resume = next;
         if (!current()) return undefined;
         this.#progress(text("search.searching", { done: next.levels, levels: this.#levels }));
-      } finally {
-        if (!current()) this.#progress("");
       }
     }
   }
@@ -61,7 +71,7 @@ export class Search {
 export function keptBack({ estimates, level, searched }) {
   const values = {
     count: estimates.length,
-    sure: Number((100 * level).toPrecision(4)),
+    sure: percent(level, 0),
     tested: whole(searched.candidates),
     least: percent(searched.smallest),
   };

@@ -84,9 +84,7 @@ def test_what_no_survey_can_do_is_said() -> None:
     with pytest.raises(PlanError, match=r"^discover_above 1e-09 must be larger: at epsilon 0\.1 no crowd is enough$"):
         dn.plan(epsilon=0.1, discover_above=1e-9)
     form = dn.form(a=dn.krr(2, epsilon=1), b=dn.krr(2, epsilon=1), epsilon=1)
-    with pytest.raises(
-        DeniableError, match=r"^discover must not be given with a form, which has questions of"
-    ):
+    with pytest.raises(DeniableError, match=r"^discover must not be given with a form, which has questions of"):
         dn.plan(form, n=1000, discover=20)
 
 

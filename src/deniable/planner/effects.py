@@ -57,8 +57,8 @@ class EffectPlan:
     >>> plan = dn.plan(effect=0.05, share=0.2, power=0.8, epsilon=2)
     >>> plan.found, plan.n, plan.people_without_noise
     ('n', 4456, 2182)
-    >>> plan.rows()[0], plan.to_json()["found"], type(plan.chart()).__name__
-    (('people', '4,456 (found)'), 'n', 'OfflineChart')
+    >>> plan.rows()[0], plan.to_json()["found"], plan.chart() == plan.plot()
+    (('people', '4,456 (found)'), 'n', True)
     >>> [row["epsilon"] for row in plan.curve([1000, 5000])][:2], round(plan.curve([5000])[1]["power"], 2)
     ([1.0, 1.0], 0.84)
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import DeniableError, PlanError
-from deniable.planner.power import Coefficient, Difference, Effect, covariate_values, people_for, power_of
+from deniable.planner.effect_sizes import Coefficient, Effect, ShareDifference, covariate_values, people_for, power_of
 from deniable.planner.request import EPSILONS, PEOPLE
 from deniable.survey import Alphabet, Survey, facts, krr, oue, subset, warner
 from deniable.theory import count_of
@@ -253,7 +253,7 @@ def _effect(
             )
         place = list(answers).index(answer)
     if covariate is None:
-        return Difference(share, group, place, len(answers)), "difference"
+        return ShareDifference(share, group, place, len(answers)), "difference"
     if len(answers) != 2:
         raise DeniableError(
             f"a coefficient must be planned for two answers, got {len(answers)}; plan the difference of a share instead"

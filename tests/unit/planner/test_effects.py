@@ -186,3 +186,32 @@ def test_surveys_whose_reports_are_too_many_for_a_coefficient() -> None:
 def test_a_chart_of_power_needs_lines() -> None:
     with pytest.raises(dn.DeniableError, match="lines for one to three epsilons, got 0 in 0 rows"):
         power_chart([], {"n": 1, "power": 0.5})
+
+
+WHOLE: list[tuple[Any, str]] = [
+    (
+        lambda: report_law(dn.krr(3, epsilon=1)),
+        "a coefficient must be planned for two answers, got another survey; plan the difference of a share instead",
+    ),
+    (
+        lambda: report_law(dn.orr(symbols=["no", "yes"], epsilon=1, cells=2, cohorts=4096)),
+        "a coefficient must be planned for a survey of at most",
+    ),
+    (
+        lambda: dn.plan(**ASKED, epsilon=1, survey=dn.warner(epsilon=1)),
+        "epsilon and symbols must not be given with a survey, which has its own",
+    ),
+    (
+        lambda: dn.plan(effect=0.05, power=0.8, epsilon=1),
+        "; it is that of the answer in the first group, or where the covariate is at its mean",
+    ),
+    (lambda: dn.plan(**ASKED, epsilon=1, answer="x"), "answers of the survey; it is the one whose share differs"),
+    (lambda: power_chart([], {}), "a chart of power must have lines for one to three epsilons, got"),
+]
+
+
+@pytest.mark.parametrize(("work", "told"), WHOLE)
+def test_whole_sentences(work: Any, told: str) -> None:
+    with pytest.raises(dn.DeniableError) as problem:
+        work()
+    assert told in str(problem.value)

@@ -205,6 +205,10 @@ WHOLE: list[tuple[Any, str]] = [
         lambda: dn.plan(effect=0.05, power=0.8, epsilon=1),
         "; it is that of the answer in the first group, or where the covariate is at its mean",
     ),
+    (
+        lambda: dn.plan(**ASKED, survey=dn.olh(epsilon=1)),
+        "the plan of an effect must be for a list of answers, got free text; name them as symbols",
+    ),
     (lambda: dn.plan(**ASKED, epsilon=1, answer="x"), "answers of the survey; it is the one whose share differs"),
     (lambda: power_chart([], {}), "a chart of power must have lines for one to three epsilons, got"),
 ]

@@ -61,7 +61,7 @@ def test_one_class_reports_progress() -> None:
 def test_one_file_aligns_columns() -> None:
     # It pads by columns of the terminal, not by characters, so the search for the usual ways finds nothing of it. A
     # matrix of epsilons prints itself on a device, where there is no command line, a regression as statsmodels does.
-    assert files_that(aligns) == ["src/deniable/relations/fitted_regression.py", "src/deniable/survey/privacy.py"]
+    assert files_that(aligns) == ["src/deniable/relations/shown_regression.py", "src/deniable/survey/privacy.py"]
     pads = [path for path in files_that(lambda tree: "columns_of" in names_in(tree)) if Path(path).parts[0] == "src"]
     assert pads == [PRINTER]
 

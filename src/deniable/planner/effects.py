@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import DeniableError, PlanError
-from deniable.planner.power import Coefficient, Difference, Effect, covariate_values, people_for, power_of
+from deniable.planner.effect_sizes import Coefficient, Effect, ShareDifference, covariate_values, people_for, power_of
 from deniable.planner.request import EPSILONS, PEOPLE
 from deniable.survey import Alphabet, Survey, facts, krr, oue, subset, warner
 from deniable.theory import count_of
@@ -57,8 +57,8 @@ class EffectPlan:
     >>> plan = dn.plan(effect=0.05, share=0.2, power=0.8, epsilon=2)
     >>> plan.found, plan.n, plan.people_without_noise
     ('n', 4456, 2182)
-    >>> plan.rows()[0], plan.to_json()["found"], type(plan.chart()).__name__
-    (('people', '4,456 (found)'), 'n', 'OfflineChart')
+    >>> plan.rows()[0], plan.to_json()["found"], plan.chart() == plan.plot()
+    (('people', '4,456 (found)'), 'n', True)
     >>> [row["epsilon"] for row in plan.curve([1000, 5000])][:2], round(plan.curve([5000])[1]["power"], 2)
     ([1.0, 1.0], 0.84)
     """
@@ -253,7 +253,7 @@ def _effect(
             )
         place = list(answers).index(answer)
     if covariate is None:
-        return Difference(share, group, place, len(answers)), "difference"
+        return ShareDifference(share, group, place, len(answers)), "difference"
     if len(answers) != 2:
         raise DeniableError(
             f"a coefficient must be planned for two answers, got {len(answers)}; plan the difference of a share instead"

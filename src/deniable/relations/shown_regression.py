@@ -1,14 +1,11 @@
 """A fit as text, as statsmodels prints one, and as JSON."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from deniable.relations.fitted_regression import Regression
 
-
-def fit_as_json(fit: "Regression") -> dict[str, Any]:
+def fit_as_json(fit: Any) -> dict[str, Any]:
     """See `Regression.to_json`."""
     params, errors = fit.flat()
     bounds, p = fit.conf_int().to_numpy(), np.ravel(np.asarray(fit.pvalues).T)
@@ -31,7 +28,7 @@ def fit_as_json(fit: "Regression") -> dict[str, Any]:
     }
 
 
-def fit_as_text(fit: "Regression") -> str:
+def fit_as_text(fit: Any) -> str:
     """See `Regression.summary`."""
     logit = "logit" if len(fit.others) == 1 else "multinomial logit"
     lines = [

@@ -9,7 +9,14 @@ import pytest
 
 import deniable as dn
 from deniable.charts import power_chart
-from deniable.planner.power import Coefficient, Difference, covariate_values, people_for, power_of, report_law
+from deniable.planner.effect_sizes import (
+    Coefficient,
+    ShareDifference,
+    covariate_values,
+    people_for,
+    power_of,
+    report_law,
+)
 
 ASKED: dict[str, Any] = {"effect": 0.05, "share": 0.2, "power": 0.8}
 
@@ -29,7 +36,7 @@ def test_warner_s_variance_is_in_the_plan() -> None:
     keep = e / (1 + e)
     shares = (0.2, 0.25)
     variance = sum((r := keep * p + (1 - keep) * (1 - p)) * (1 - r) / (2 * keep - 1) ** 2 / 0.5 for p in shares)
-    assert Difference(0.2, 0.5, 1, 2).variance(dn.warner(epsilon=1), 0.05) == pytest.approx(variance)
+    assert ShareDifference(0.2, 0.5, 1, 2).variance(dn.warner(epsilon=1), 0.05) == pytest.approx(variance)
     assert dn.plan(**ASKED, epsilon=1).n == math.ceil(people_for(0.05, variance, 0.8, 0.05))
 
 
@@ -82,7 +89,9 @@ def test_designs_that_are_run_by_hand_are_planned() -> None:
 def test_more_answers_get_the_survey_of_least_variance() -> None:
     plans = {epsilon: dn.plan(**ASKED, symbols=40, answer=0, epsilon=epsilon) for epsilon in ("1/2", 6)}
     assert {epsilon: plan.survey.title for epsilon, plan in plans.items()} == {"1/2": "SS", 6: "k-RR"}
-    least = [Difference(0.2, 0.5, 0, 40).variance(make(40, epsilon=1), 0.05) for make in (dn.krr, dn.oue, dn.subset)]
+    least = [
+        ShareDifference(0.2, 0.5, 0, 40).variance(make(40, epsilon=1), 0.05) for make in (dn.krr, dn.oue, dn.subset)
+    ]
     chosen = dn.plan(**ASKED, symbols=40, answer=0, epsilon=1)
     assert chosen.n == math.ceil(people_for(0.05, min(least), 0.8, 0.05))
 
@@ -120,19 +129,31 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({**ASKED, "epsilon": 1, "power": 1.0}, "power must be above 0.5 and below 1, got 1.0"),
     ({**ASKED, "epsilon": 1, "effect": 0.9}, "effect must leave a share from 0 to 1 and not be 0, got 0.9 on 0.2"),
     ({**ASKED, "epsilon": 1, "effect": 0.0}, "effect must leave a share from 0 to 1 and not be 0, got 0 on 0.2"),
-    ({**ASKED, "epsilon": 1, "max_l1": 0.1}, "max_l1 must not be given with an effect or a power; plan one of them"),
+    (
+        {**ASKED, "epsilon": 1, "max_l1": 0.1},
+        "max_l1 must not be given with an effect or a power; plan one of them at a time",
+    ),
     ({"share": 0.2, "n": 1000, "epsilon": 1}, "share must be given with an effect or a power, got neither"),
     ({**ASKED, "epsilon": 1, "survey": dn.warner(epsilon=1)}, "epsilon and symbols must not be given with a survey"),
     ({**ASKED, "survey": dn.olh(epsilon=1)}, "the plan of an effect must be for a list of answers, got free text"),
-    ({**ASKED, "epsilon": 1, "answer": "maybe"}, "answer must be one of the 2 answers of the survey; it is the one"),
+    (
+        {**ASKED, "epsilon": 1, "answer": "maybe"},
+        "answer must be one of the 2 answers of the survey; it is the one whose share differs",
+    ),
     (
         {**ASKED, "epsilon": 1, "symbols": 3, "covariate": [0, 1]},
         "a coefficient must be planned for two answers, got 3; plan the difference of a share instead",
     ),
-    ({**ASKED, "epsilon": 1, "share": 0, "covariate": [0, 1]}, "share must be above 0 for the plan of a coefficient"),
+    (
+        {**ASKED, "epsilon": 1, "share": 0, "covariate": [0, 1]},
+        "share must be above 0 for the plan of a coefficient, got 0; its log odds are not finite",
+    ),
     ({**ASKED, "epsilon": 1, "effect": 99, "covariate": [0, 1]}, "effect must be a coefficient from -16 to 16 and not"),
     ({**ASKED, "epsilon": 1, "covariate": [1, 1]}, "covariate must have two different finite values or more, got 1"),
-    ({**ASKED, "epsilon": 1, "covariate": ["a"]}, "covariate must be a list of numbers, its equally likely values"),
+    (
+        {**ASKED, "epsilon": 1, "covariate": ["a"]},
+        "covariate must be a list of numbers, its equally likely values, got others",
+    ),
     (
         {**ASKED, "n": 500},
         "n must be at least 2,183 for this effect, at any epsilon up to 12, got 500; ask",
@@ -165,3 +186,36 @@ def test_surveys_whose_reports_are_too_many_for_a_coefficient() -> None:
 def test_a_chart_of_power_needs_lines() -> None:
     with pytest.raises(dn.DeniableError, match="lines for one to three epsilons, got 0 in 0 rows"):
         power_chart([], {"n": 1, "power": 0.5})
+
+
+WHOLE: list[tuple[Any, str]] = [
+    (
+        lambda: report_law(dn.krr(3, epsilon=1)),
+        "a coefficient must be planned for two answers, got another survey; plan the difference of a share instead",
+    ),
+    (
+        lambda: report_law(dn.orr(symbols=["no", "yes"], epsilon=1, cells=2, cohorts=4096)),
+        "a coefficient must be planned for a survey of at most",
+    ),
+    (
+        lambda: dn.plan(**ASKED, epsilon=1, survey=dn.warner(epsilon=1)),
+        "epsilon and symbols must not be given with a survey, which has its own",
+    ),
+    (
+        lambda: dn.plan(effect=0.05, power=0.8, epsilon=1),
+        "; it is that of the answer in the first group, or where the covariate is at its mean",
+    ),
+    (
+        lambda: dn.plan(**ASKED, survey=dn.olh(epsilon=1)),
+        "the plan of an effect must be for a list of answers, got free text; name them as symbols",
+    ),
+    (lambda: dn.plan(**ASKED, epsilon=1, answer="x"), "answers of the survey; it is the one whose share differs"),
+    (lambda: power_chart([], {}), "a chart of power must have lines for one to three epsilons, got"),
+]
+
+
+@pytest.mark.parametrize(("work", "told"), WHOLE)
+def test_whole_sentences(work: Any, told: str) -> None:
+    with pytest.raises(dn.DeniableError) as problem:
+        work()
+    assert told in str(problem.value)

@@ -65,10 +65,9 @@ export const legendWords = ({ level }) => text("pairs.legend", { sure: number(Ma
 
 /** The picture: the template with this table's titles and words. */
 export function heatMap(told, { label, titles }) {
-  const names = { more: "surely more than by chance", fewer: "surely fewer", unknown: "not certain" };
-  const local = Object.fromEntries(Object.entries(names).map(([key, name]) => [name, text(`pairs.${key}`)]));
+  const words = ["pairs.more", "pairs.fewer", "pairs.unknown"].map((key) => text(key)); // in the order of the template
   const patch = (part) => {
-    if (part.domain?.[0] === names.more) part.domain = part.domain.map((name) => local[name]);
+    if (part.field === "certain" && part.scale) part.scale.domain = words;
     if (part.field === "row" && part.type) part.title = titles.rows;
     if (part.field === "column" && part.type) part.title = titles.columns;
   };

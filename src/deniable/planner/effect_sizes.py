@@ -35,7 +35,7 @@ class Effect(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ShareDifference:
     """The share of one answer in a group less that in another.
 
     Parameters
@@ -49,7 +49,7 @@ class Difference:
 
     Examples
     --------
-    >>> Difference(0.5, 0.5, 1, 2).variance(None, 0.0)
+    >>> ShareDifference(0.5, 0.5, 1, 2).variance(None, 0.0)
     1.0
     """
 

@@ -93,7 +93,7 @@ def _peers_chart(rows: list[Row]) -> Any:
     bars = alt.Chart(alt.InlineData(values=points)).mark_bar()
     return bars.encode(
         x=alt.X("F1:Q", title="F1 of the best 32", scale=alt.Scale(domain=[0, 1])),
-        y=alt.Y("search:N", title=None, sort=[point["search"] for point in points]),
+        y=alt.Y("search:N", title=None, sort=[str(point["search"]) for point in points]),
         row=alt.Row("epsilon:N", title=None),
     ).properties(width=420, height=90)
 

@@ -384,25 +384,6 @@ def test_spellings_of_one_answer_are_counted_together_and_the_list_keeps_its_ord
     assert page.locator("#merged").inner_text() == ""
 
 
-def test_what_people_wrote_appears_by_itself_and_what_few_wrote_is_kept_back(server: Server, fresh: Open) -> None:
-    survey = dn.discovery(epsilon=8, length=2, cohorts=16, name="Which two letters?", seed=bytes(16))
-    server.create(survey, minimum=1, results="public")
-    page = fresh()
-    page.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
-    scripted(page, survey, ["ab"] * 60 + ["xy"] * 40 + ["q"])
-    until(page, "document.querySelectorAll('#shares-table tbody th').length == 2")
-    page.locator("#shares-table summary").click()
-    assert page.locator("#shares-table tbody th").all_inner_texts() == ["ab", "xy"]
-    kept = page.locator("#merged").inner_text()
-    assert kept.startswith("2 texts passed the test; 95% of such lists name nothing that nobody wrote. ")
-    assert kept.endswith(" wrote cannot be told from chance: it is kept back.")
-    assert page.locator("#open-title").inner_text() == "Texts to test in any case"
-    assert page.locator("#trend-part").is_hidden()
-    with page.expect_download() as told:
-        page.get_by_role("button", name="CSV", exact=True).click()
-    assert list(pd.read_csv(told.value.path())["symbol"]) == ["ab", "xy", "(unlisted)"]
-
-
 @pytest.mark.slow
 def test_a_range_that_ends_before_it_begins_is_named_beside_it(demo: list[str], page: Page) -> None:
     page.goto(demo[2])

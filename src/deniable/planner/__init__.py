@@ -7,7 +7,7 @@ from deniable.planner.nearby import nearby
 from deniable.planner.numbers import NumberPlan
 from deniable.planner.planning import plan
 from deniable.planner.result import Alternative, Expected, Plan, Strategy
-from deniable.planner.texts import TextPlan
+from deniable.planner.text_plans import TextPlan
 
 __all__ = [
     "Alternative",

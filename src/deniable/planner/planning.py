@@ -32,7 +32,7 @@ from deniable.planner.rivals import best_rival, close_rivals, needs_less, worth
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 from deniable.planner.spending import Wanted
-from deniable.planner.texts import plan_texts
+from deniable.planner.text_plans import plan_texts
 from deniable.planner.visible import smallest_visible
 from deniable.survey import Form, Survey
 from deniable.theory import Losses

@@ -34,7 +34,7 @@ from deniable.survey.participation import (
     window_number,
 )
 from deniable.survey.picture import Picture
-from deniable.survey.prefixes import END, OVERLONG, Prefixes
+from deniable.survey.prefixes import END, MAX_LENGTH, OVERLONG, Prefixes, default_levels
 from deniable.survey.presets import (
     PRESETS,
     discovery,
@@ -80,6 +80,7 @@ __all__ = [
     "FEISTEL_ROUNDS",
     "GAMMA",
     "MAX_CELLS",
+    "MAX_LENGTH",
     "NO_ANSWER",
     "OUTSIDE",
     "OVERLONG",
@@ -125,6 +126,7 @@ __all__ = [
     "check_agreement",
     "checked_name",
     "data_frame",
+    "default_levels",
     "descriptor_of",
     "design",
     "discovery",

@@ -22,8 +22,7 @@ from deniable.decoders import search_sizes
 from deniable.errors import DeniableError, PlanError
 from deniable.mechanisms import check_size
 from deniable.planner.request import EPSILONS, PEOPLE
-from deniable.survey import Prefixes, Survey, discovery, facts
-from deniable.survey.prefixes import MAX_LENGTH, default_levels
+from deniable.survey import MAX_LENGTH, Prefixes, Survey, default_levels, discovery, facts
 from deniable.theory import count_of
 
 __all__ = ["TextPlan", "plan_texts"]

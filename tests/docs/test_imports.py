@@ -45,8 +45,8 @@ PACKAGES |= {"pyspark", "py4j", "formulaic", "pandas"}
 # What a report passes on its way to the disk, and the rooms that it may see there.
 UPLOAD_PATH = (
     "uploads envelope entries records form_records gathering writer requests problems health clock metrics "
-    "configuration store intake stored_surveys tokens tallies retention replacing window_blocks shards store_check "
-    "migrations seals seen database sqlite postgres"
+    "configuration store intake stored_surveys tokens tallies retention replacing framing window_blocks shards "
+    "store_check migrations seals seen database sqlite postgres"
 )
 UPLOAD_ROOMS = {"errors", "survey", "reports", "tally", "service"}
 

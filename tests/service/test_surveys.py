@@ -215,7 +215,9 @@ ROLES = {
         "discover", "crosstab", "crosstab_post",
     },
     "owner": {"change", "delete", "close", "reopen"},
-    "admin": {"metrics", "plan", "plan_form", "replace", "list", "create", "tokens", "add_token", "drop_token", "counters"},
+    "admin": {
+        "metrics", "plan", "plan_form", "replace", "list", "create", "tokens", "add_token", "drop_token", "counters",
+    },
 }  # fmt: skip
 
 

@@ -24,6 +24,17 @@ FORM = dn.form(
 PLAIN = dn.krr(["no", "yes"], epsilon=4, name="Do you smoke?")
 AGAIN = dn.krr(["no", "yes"], epsilon=4, epsilon_report=2, participation="window")
 
+RELATED_ONE = (
+    "question 'likes' must not be related to another to be compared between ranges; "
+    "ask for rows and columns in one range"
+)
+NAMELESS = "question must name a question of the form, or rows and columns two related ones"
+NO_FORM = "rows and columns must be questions of a form, and this survey has one question"
+SAME_PEOPLE = (
+    "ranges must be of different people to be tabulated, and devices of this survey answer again and again; "
+    "ask for the difference of two ranges"
+)
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SQLiteStore]:
@@ -39,7 +50,7 @@ def body(survey: Any, answers: list[Any], first: int) -> bytes:
 
 def forms(count: int, age: str = "old") -> list[dict[str, str]]:
     often = [("yes", "a"), ("no", "=c")] * 8
-    pairs = (often + [("no", "a"), ("yes", "=c"), ("no", "b"), ("yes", "b")]) * (count // 20)
+    pairs = [*often, ("no", "a"), ("yes", "=c"), ("no", "b"), ("yes", "b")] * (count // 20)
     ages = [age] * 7 + ["young", "old", "old"]
     return [{"smokes": one, "likes": two, "age": ages[i % 10]} for i, (one, two) in enumerate(pairs)]
 
@@ -85,8 +96,8 @@ def test_two_related_questions_and_two_ranges_of_a_form(store: SQLiteStore) -> N
                 ({}, 400, "rows and columns must be given, or against_to and from, of which the earlier range must"),
                 ({"against_to": days[1], "from": days[0]}, 400, "rows and columns must be given, or against_to"),
                 ({"rows": "likes", "columns": "age"}, 422, "questions must be related in the form to be tabulated"),
-                ({**apart, "question": "likes"}, 422, "question 'likes' must not be related to another to be compared between ranges; ask for rows and columns in one range"),
-                ({**apart, "question": None}, 422, "question must name a question of the form, or rows and columns two related ones"),
+                ({**apart, "question": "likes"}, 422, RELATED_ONE),
+                ({**apart, "question": None}, 422, NAMELESS),
                 ({**asked, "level": 2}, 400, "level must be a number between 0 and 1"),
             ):  # fmt: skip
                 answer = await call.admin("POST", f"{path}/crosstab", wrong)
@@ -113,9 +124,9 @@ def test_ranges_of_one_question_and_of_devices_that_answer_again(store: SQLiteSt
             assert told["columns"] == {"name": "Do you smoke?", "symbols": ["no", "yes"]}
             assert told["cells"][1]["within_row"] > 0.9 > 0.1 > told["cells"][3]["within_row"]
             for where, asked, sentence in (
-                (path, {"rows": "a", "columns": "b"}, "rows and columns must be questions of a form, and this survey has one question"),
+                (path, {"rows": "a", "columns": "b"}, NO_FORM),
                 (path, {**apart, "question": "a"}, "question must be left out where a survey has one question"),
-                (again, apart, "ranges must be of different people to be tabulated, and devices of this survey answer again and again; ask for the difference of two ranges"),
+                (again, apart, SAME_PEOPLE),
             ):  # fmt: skip
                 answer = await call.admin("POST", f"{where}/crosstab", asked)
                 assert (answer.status, answer.json()["detail"][: len(sentence)]) == (422, sentence)

@@ -96,7 +96,7 @@ class Coefficient:
 
     @property
     def largest(self) -> float:
-        return FARTHEST / max(float(abs(self._away).max()), 1e-12)
+        return FARTHEST / max(float(np.abs(self._away).max()), 1e-12)
 
     @property
     def _away(self) -> Floats:

@@ -62,6 +62,7 @@ READ = {
     ("survey new", "matrix"),
     ("regress", "data"),
     ("plan", "form"),
+    ("plan", "survey"),
 }
 KEPT = {("discover", "state")}  # read first: another file than its own is refused, never replaced (test_discover.py)
 

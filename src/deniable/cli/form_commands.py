@@ -89,6 +89,7 @@ def show_form(made: Form, found: "Crowd | None" = None, *, as_json: bool) -> Non
         ("digest", made.digest),
         ("epsilon", f"{made.epsilon:g} asked for all answers together, {made.epsilon_spent} spent"),
         ("spending", made.spending),
+        *([("epsilon of one report", f"{made.epsilon_report}")] if made.bounds[1] < made.bounds[0] else []),
         *([("answered", participation_words(made.participation))] if made.participation != "once" else []),
         ("report", f"{made.report_format.length} bytes"),
         ("privacy", f"any report is at most {at_most(made.odds)} times likelier than under any other answers"),

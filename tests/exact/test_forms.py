@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 import deniable as dn
+from deniable.cli.form_commands import form_notice
 from deniable.client.form_client import FormClient
 from deniable.errors import AlphabetError
 from deniable.mechanisms import KRR, epsilon_text
@@ -109,6 +110,9 @@ def test_pairs_and_skipped_questions_keep_their_second_stage(name: str) -> None:
     assert 0.99 * form.bounds[0] <= form.epsilon_spent <= form.bounds[0] <= form.epsilon_total
     said = f"; one report at most {epsilon_text(form.bounds[1])}"
     assert form.spending.endswith(said if form.bounds[1] < form.bounds[0] else f" {epsilon_text(form.epsilon_total)}")
+    text = dict(form_notice(form))["What all answers together give away"]
+    whole = f". All reports of the same answers together spend at most epsilon {form.bounds[0]}. "
+    assert (whole in text) is text.startswith("One report is at most ") is (form.bounds[1] < form.bounds[0])
     client = dn.Client(form)
     names = client.questions  # type: ignore[attr-defined]
     client.report({own: answer for own, answer in every_answer(form)[0].items() if own in names})

@@ -110,12 +110,14 @@ def form_notice(made: Form, found: "Crowd | None" = None) -> list[tuple[str, str
         else "Your device answers all of them."
     )
     skipped = [question.title or question.name for question in made.questions if question.skip]
+    twice = made.bounds[1] < made.bounds[0]
     told = [
         ("What you are asked", f"{names}. {drawn}"),
         (
             "What all answers together give away",
-            f"Whatever is sent is at most {at_most(made.odds)} times likelier than if all your answers were others"
+            f"{'One report' if twice else 'Whatever is sent'} is at most {at_most(made.odds)} times likelier than if all your answers were others"
             + (f", except for what may be seen of {_and(made.uneven)}: see there" if made.uneven else "")
+            + (f". All reports of the same answers together spend at most epsilon {made.bounds[0]}" if twice else "")
             + ". Every answer is randomised on its own, before it leaves your device"
             + (", so what is seen of one says nothing about the others." if made.uneven else "."),
         ),

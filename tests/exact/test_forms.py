@@ -111,7 +111,7 @@ def test_pairs_and_skipped_questions_keep_their_second_stage(name: str) -> None:
     said = f"; one report at most {epsilon_text(form.bounds[1])}"
     assert form.spending.endswith(said if form.bounds[1] < form.bounds[0] else f" {epsilon_text(form.epsilon_total)}")
     text = dict(form_notice(form))["What all answers together give away"]
-    whole = f". All reports of the same answers together spend at most epsilon {form.bounds[0]}. "
+    whole = f". All reports of the same answers together spend at most epsilon {epsilon_text(form.bounds[0])}. "
     assert (whole in text) is text.startswith("One report is at most ") is (form.bounds[1] < form.bounds[0])
     client = dn.Client(form)
     names = client.questions  # type: ignore[attr-defined]

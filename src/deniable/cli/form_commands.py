@@ -10,6 +10,7 @@ from deniable.cli.parser import Commands, command, one_of, whole
 from deniable.cli.text import several, table
 from deniable.cli.words import at_most, crowd_sentences, notice, odds_sentence
 from deniable.errors import DeniableError
+from deniable.mechanisms import epsilon_text
 from deniable.survey import SPENDINGS, Form, form, participation_words
 
 if TYPE_CHECKING:
@@ -115,9 +116,14 @@ def form_notice(made: Form, found: "Crowd | None" = None) -> list[tuple[str, str
         ("What you are asked", f"{names}. {drawn}"),
         (
             "What all answers together give away",
-            f"{'One report' if twice else 'Whatever is sent'} is at most {at_most(made.odds)} times likelier than if all your answers were others"
+            f"{'One report' if twice else 'Whatever is sent'} is at most {at_most(made.odds)} times likelier "
+            "than if all your answers were others"
             + (f", except for what may be seen of {_and(made.uneven)}: see there" if made.uneven else "")
-            + (f". All reports of the same answers together spend at most epsilon {made.bounds[0]}" if twice else "")
+            + (
+                f". All reports of the same answers together spend at most epsilon {epsilon_text(made.bounds[0])}"
+                if twice
+                else ""
+            )
             + ". Every answer is randomised on its own, before it leaves your device"
             + (", so what is seen of one says nothing about the others." if made.uneven else "."),
         ),

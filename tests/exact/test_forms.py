@@ -7,9 +7,10 @@ from itertools import product
 import pytest
 
 import deniable as dn
+from deniable.cli.form_commands import form_notice
 from deniable.client.form_client import FormClient
 from deniable.errors import AlphabetError
-from deniable.mechanisms import KRR
+from deniable.mechanisms import KRR, epsilon_text
 from deniable.mechanisms.odds import at_most_exp
 from deniable.noise import DerivedEntropy, Entropy
 from deniable.reports import Report
@@ -26,6 +27,8 @@ from tests.exact.laws import worst_ratio
 from tests.exact.scripted import ScriptedEntropy
 
 SEED = bytes(range(16))
+TWICE, THRICE = dn.warner(epsilon=2, epsilon_report=1), dn.krr(3, epsilon=2, epsilon_report="1/2")
+HASHED = dn.orr(symbols=["p", "q", "r"], epsilon=2, epsilon_report=1, cells=2, cohorts=2, seed=bytes(range(16)))
 SMOKES, CITY, LIKES = dn.warner(epsilon=1), dn.krr(["o", "b", "t"], epsilon=1), dn.krappor(["x", "y"], epsilon=1)
 
 FORMS: dict[str, Form] = {
@@ -51,6 +54,27 @@ FORMS: dict[str, Form] = {
     "two stages, sampled": dn.form(
         a=dn.warner(epsilon=2, epsilon_report=1), b=dn.krr(3, epsilon=2, epsilon_report=1), epsilon=2, spend="sample"
     ),
+    "two stages of a pair, split": dn.form(a=TWICE, b=THRICE, c=SMOKES, epsilon=4, relate=[("a", "b")]),
+    "two stages of a pair, sampled": dn.form(
+        a=TWICE, b=THRICE, c=SMOKES, epsilon=2, spend="sample", relate=[("a", "b")]
+    ),
+    "two stages of a pair, each": dn.form(a=TWICE, b=THRICE, spend="each", relate=[("a", "b")]),
+    "two stages of a pair, each at one budget": dn.form(
+        a=TWICE, b=SMOKES, spend="each", epsilon=1, relate=[("a", "b")]
+    ),
+    "two stages, skipped, split": dn.form(a=HASHED, b=SMOKES, epsilon=3, skip=["a"]),
+    "two stages, skipped, sampled": dn.form(a=HASHED, b=TWICE, epsilon=2, spend="sample", skip=["a", "b"]),
+    "two stages, skipped, each": dn.form(a=HASHED, b=SMOKES, spend="each", skip=["a"]),
+}
+# What one report of a part may spend, as a part of what all of them may.
+REPORTS = {
+    "two stages of a pair, split": ("1/4", "1"),
+    "two stages of a pair, sampled": ("1/4", "1"),
+    "two stages of a pair, each": ("1/4",),
+    "two stages of a pair, each at one budget": ("1/2",),
+    "two stages, skipped, split": ("1/2", "1"),
+    "two stages, skipped, sampled": ("1/2", "1/2"),
+    "two stages, skipped, each": ("1/2", "1"),
 }
 
 
@@ -69,6 +93,47 @@ def test_the_total_epsilon_is_the_largest_over_all_pairs_of_answers(name: str) -
     assert at_most_exp(form.odds, form.bounds[1])
     assert form.bounds[1] <= form.bounds[0] <= form.epsilon_total
     assert form.epsilon_report <= form.epsilon_spent <= form.epsilon
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_pairs_and_skipped_questions_keep_their_second_stage(name: str) -> None:
+    """However the budget is used: what one report spends, and what all do, as rationals, by the bytes and in words."""
+    form = FORMS[name]
+    mechanisms = [part.survey.mechanism for part in form.parts]
+    assert [each.report_bound / each.epsilon for each in mechanisms] == [Fraction(share) for share in REPORTS[name]]
+    once = sorted((each.epsilon * Fraction(share) for each, share in zip(mechanisms, REPORTS[name], strict=True)))
+    assert form.bounds[1] == sum(once[::-1][: form.drawn], Fraction(0))
+    worst = worst_ratio([law_of_form(form, each).probabilities for each in every_answer(form)])
+    assert worst is not None
+    assert at_most_exp(worst, form.bounds[1])
+    assert 0.99 * form.bounds[1] <= form.epsilon_report <= form.bounds[1]
+    assert 0.99 * form.bounds[0] <= form.epsilon_spent <= form.bounds[0] <= form.epsilon_total
+    said = f"; one report at most {epsilon_text(form.bounds[1])}"
+    assert form.spending.endswith(said if form.bounds[1] < form.bounds[0] else f" {epsilon_text(form.epsilon_total)}")
+    text = dict(form_notice(form))["What all answers together give away"]
+    whole = f". All reports of the same answers together spend at most epsilon {epsilon_text(form.bounds[0])}. "
+    assert (whole in text) is text.startswith("One report is at most ") is (form.bounds[1] < form.bounds[0])
+    client = dn.Client(form)
+    names = client.questions  # type: ignore[attr-defined]
+    client.report({own: answer for own, answer in every_answer(form)[0].items() if own in names})
+    (account,) = client.ledger.accounts
+    assert (account.epsilon, account.epsilon_report) == form.bounds
+
+
+class FirstStageAlone(FormClient):
+    """Sends the permanent response, as forms did for pairs: one report then spends as much as all."""
+
+    def _response(self, place: int, cohort: int, symbol: object) -> int:
+        survey = self._form.parts[place].survey
+        return survey.mechanism.permanent.randomize(survey.encode(cohort, symbol), self._entropy)
+
+
+def test_a_client_that_leaves_out_the_second_stage_is_caught() -> None:
+    form = FORMS["two stages of a pair, each"]
+    make: MakeFormClient = lambda agreement, entropy: FirstStageAlone(agreement, memoize=False, entropy=entropy)  # noqa: E731
+    laws = [law_of_form(form, each, make).probabilities for each in every_answer(form)]
+    assert not at_most_exp(worst_ratio(laws) or Fraction(0), form.bounds[1])
+    assert "law" in form_violations(form, every_answer(form), make)
 
 
 @pytest.mark.parametrize(

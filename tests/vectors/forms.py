@@ -52,6 +52,11 @@ def forms() -> dict[str, dn.Form]:
             spend="sample", draw=2,
         ),
         "twice": dn.form(twice=twice, again=dn.warner(epsilon=2, epsilon_report=1), fruit=fruit, epsilon=4),
+        "twice, paired and skipped": dn.form(
+            twice=twice, again=dn.warner(epsilon=2, epsilon_report=1), smokes=smokes, spend="each",
+            closed=dn.orr(symbols=7, epsilon=1, epsilon_report="1/2", cells=3, cohorts=4, seed=SEED),
+            relate=[("twice", "again")], skip=["closed"],
+        ),
         "once a day": dn.form(smokes=smokes, fruit=fruit, epsilon=2, participation="window"),
         "at every event": dn.form(smokes=smokes, fruit=fruit, epsilon=2, participation="event"),
         "uneven": dn.form(

@@ -7,7 +7,7 @@ shape and direction carry the same distinctions.
 """
 
 from deniable.charts.bars import estimate_chart
-from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, javascript, save_chart
+from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, javascript, save_chart, stacked
 from deniable.charts.changes import difference_chart, trend_chart
 from deniable.charts.counts import counts_chart
 from deniable.charts.crosstab import crosstab_chart
@@ -34,6 +34,7 @@ __all__ = [
     "plan_chart",
     "power_chart",
     "save_chart",
+    "stacked",
     "templates",
     "trend_chart",
 ]

@@ -117,12 +117,33 @@ def styled(
         text={"fontSize": 12},
     )
     # Altair's objects take any assignment for a part of the chart, so this goes past them.
-    object.__setattr__(styled, "__class__", _offline())
+    object.__setattr__(styled, "__class__", _offline(alt.LayerChart))
     return styled
 
 
+def stacked(charts: "Sequence[alt.LayerChart]", description: str) -> "alt.VConcatChart":
+    """Charts one below the other, which a notebook shows without a network, too.
+
+    Parameters
+    ----------
+    charts : sequence of charts
+        Without a configuration of their own: it belongs to the whole.
+    description : str
+        What a screen reader says.
+
+    Returns
+    -------
+    altair.VConcatChart
+    """
+    import altair as alt
+
+    whole = alt.vconcat(*charts).properties(description=description)
+    object.__setattr__(whole, "__class__", _offline(alt.VConcatChart))
+    return whole
+
+
 @cache
-def _offline() -> type[Any]:
+def _offline(kind: Any) -> type[Any]:
     """Charts that a notebook shows without a network, where Altair's own would load Vega from another host.
 
     A front end that draws Vega-Lite itself takes the specification, any other the picture. Whoever has enabled a
@@ -130,7 +151,7 @@ def _offline() -> type[Any]:
     """
     import altair as alt
 
-    class OfflineChart(alt.LayerChart):
+    class OfflineChart(kind):  # type: ignore[misc]
         def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
             if alt.renderers.active != "default":
                 return super()._repr_mimebundle_(*args, **options)

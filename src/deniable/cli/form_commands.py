@@ -10,6 +10,7 @@ from deniable.cli.parser import Commands, command, one_of, whole
 from deniable.cli.text import several, table
 from deniable.cli.words import at_most, crowd_sentences, notice, odds_sentence
 from deniable.errors import DeniableError
+from deniable.mechanisms import epsilon_text
 from deniable.survey import SPENDINGS, Form, form, participation_words
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def show_form(made: Form, found: "Crowd | None" = None, *, as_json: bool) -> Non
         ("digest", made.digest),
         ("epsilon", f"{made.epsilon:g} asked for all answers together, {made.epsilon_spent} spent"),
         ("spending", made.spending),
+        *([("epsilon of one report", f"{made.epsilon_report}")] if made.bounds[1] < made.bounds[0] else []),
         *([("answered", participation_words(made.participation))] if made.participation != "once" else []),
         ("report", f"{made.report_format.length} bytes"),
         ("privacy", f"any report is at most {at_most(made.odds)} times likelier than under any other answers"),
@@ -109,12 +111,19 @@ def form_notice(made: Form, found: "Crowd | None" = None) -> list[tuple[str, str
         else "Your device answers all of them."
     )
     skipped = [question.title or question.name for question in made.questions if question.skip]
+    twice = made.bounds[1] < made.bounds[0]
     told = [
         ("What you are asked", f"{names}. {drawn}"),
         (
             "What all answers together give away",
-            f"Whatever is sent is at most {at_most(made.odds)} times likelier than if all your answers were others"
+            f"{'One report' if twice else 'Whatever is sent'} is at most {at_most(made.odds)} times likelier "
+            "than if all your answers were others"
             + (f", except for what may be seen of {_and(made.uneven)}: see there" if made.uneven else "")
+            + (
+                f". All reports of the same answers together spend at most epsilon {epsilon_text(made.bounds[0])}"
+                if twice
+                else ""
+            )
             + ". Every answer is randomised on its own, before it leaves your device"
             + (", so what is seen of one says nothing about the others." if made.uneven else "."),
         ),

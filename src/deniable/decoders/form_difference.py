@@ -229,7 +229,7 @@ class FormDifference(Mapping[str, Any]):
         """
         import altair as alt
 
-        from deniable.charts import difference_chart
+        from deniable.charts import difference_chart, stacked
 
         charts, marks = [], self.changed(level)
         for name, change in self.items():
@@ -240,7 +240,7 @@ class FormDifference(Mapping[str, Any]):
             drawn = drawn.properties(title=name)
             drawn.config = alt.Undefined  # it belongs to the whole, which has its own
             charts.append(drawn)
-        return alt.vconcat(*charts)
+        return stacked(charts, repr(self)[1:-1])
 
     plot = chart  # the name that other libraries use
 

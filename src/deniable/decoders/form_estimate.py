@@ -278,7 +278,7 @@ class FormEstimate(Mapping[str, Any]):
         """
         import altair as alt
 
-        from deniable.charts import estimate_chart
+        from deniable.charts import estimate_chart, stacked
 
         charts = []
         for name, estimate in self.items():
@@ -288,7 +288,7 @@ class FormEstimate(Mapping[str, Any]):
             drawn = estimate_chart(labels, shares, limits, level=level).properties(title=name)
             drawn.config = alt.Undefined  # it belongs to the whole, which has its own
             charts.append(drawn)
-        return alt.vconcat(*charts)
+        return stacked(charts, repr(self)[1:-1])
 
     plot = chart  # the name that other libraries use
 

@@ -546,6 +546,8 @@ class Form:
         parts, total = len(self.parts), epsilon_text(self.epsilon_total)
         if self.uneven:
             total += f"; some answers to {', '.join(self.uneven)} may be seen"
+        if self.bounds[1] < self.bounds[0]:
+            total += f"; one report at most {epsilon_text(self.bounds[1])}"
         if self.spend == "sample":
             of = f"{self.drawn} of {parts} parts, drawn" if self.drawn < parts else "every part"
             return f"each device answers {of} before any answer is known; together they spend at most {total}"

@@ -1,11 +1,12 @@
 """`form`: several surveys made into one form, with one budget."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, Mechanism, Registry, Sensitive, SensitiveDesign, Subset, parse_epsilon
+from deniable.mechanisms import KRR, Chain, Mechanism, Registry, Sensitive, SensitiveDesign, Subset, parse_epsilon
 from deniable.survey.alphabet import Alphabet, canonical_symbol
 from deniable.survey.budget_shares import share_out
 from deniable.survey.channels import sensitive_mechanism
@@ -41,6 +42,10 @@ def form(
     by its share, and settings that were the best at that epsilon are chosen again. A table of weights (`dn.channel`,
     budgets an answer) has no other budget: it keeps its own, and the rest is shared. Where a question promises more to
     some answers than to others (`dn.sensitive`, `dn.blocks`), so does the form: `Form.promise`.
+
+    A question with two stages keeps them: one report spends the same share of the question's new epsilon as
+    `epsilon_report` was of the epsilon that it was made with. For a related pair it is the smaller share of the two.
+    `Form.epsilon_report` is what one report of the whole form spends.
 
     Parameters
     ----------
@@ -244,8 +249,11 @@ def _part(group: tuple[Question, ...], given: Mapping[str, Survey], epsilon: Fra
         )
     direct = Direct(len(alphabet))
     if len(group) == 2 or not encoding.own_cells:
-        # Subset selection has the least squared error of all that hide answers alike, and is k-RR at a large budget.
-        mechanism = _subset(len(alphabet))
+        # Of a pair one report spends the smaller share of the budget that either question left to it.
+        stages = [given[question.name].mechanism for question in group]
+        share = min(stage.report_bound / stage.epsilon for stage in stages)
+        best = _best_subset(len(alphabet), epsilon, share * epsilon)
+        return FormPart(group, Survey(alphabet, direct, best, title, participation))
     return FormPart(group, Survey(alphabet, direct, _rebudgeted(mechanism, epsilon, direct), title, participation))
 
 
@@ -268,5 +276,8 @@ def _sensitive_again(mechanism: Any, epsilon: Fraction, encoding: Encoding) -> M
     return sensitive_mechanism(encoding.cells, hidden, epsilon)
 
 
-def _subset(cells: int) -> Subset | KRR:
-    return KRR(2, 1) if cells == 2 else Subset(cells, 1, 1)
+def _best_subset(cells: int, epsilon: Fraction, report: Fraction) -> Mechanism:
+    """What has the least squared error in one report, of all that hide answers alike; sets of one cell are k-RR."""
+    size = max(1, round(cells / (math.exp(report) + 1)))
+    first = KRR(cells, epsilon) if size == 1 else Subset(cells, epsilon, size)
+    return first if report == epsilon else Chain(first, report)

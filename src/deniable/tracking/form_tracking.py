@@ -144,12 +144,14 @@ class TrackedForm(Mapping[str, Tracked]):
         """
         import altair as alt
 
+        from deniable.charts import stacked
+
         charts = []
         for name, tracked in self.items():
             drawn: Any = tracked.chart(level=level, top=top).properties(title=name)
             drawn.config = alt.Undefined  # it belongs to the whole, which has its own
             charts.append(drawn)
-        return alt.vconcat(*charts)
+        return stacked(charts, repr(self)[1:-1])
 
     plot = chart  # the name that other libraries use
 

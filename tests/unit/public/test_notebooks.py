@@ -19,6 +19,9 @@ OPEN = dn.orr(epsilon=4, cells=16, cohorts=16, seed=bytes(16))
 FREE = dn.decode(
     dn.simulate(OPEN, [0.6, 0.4], n=100_000, rng=np.random.default_rng(0), symbols=["a", "b"]), candidates=["a", "c"]
 )
+FORM = dn.form(smokes=dn.warner(epsilon=1), likes=dn.krr(["a <b>", "c"], epsilon=1), epsilon=8, name="<i>You</i>")
+_RNG = np.random.default_rng(1)
+FORMS = [dn.simulate(FORM, {"smokes": [1 - p, p], "likes": [0.5, 0.5]}, n=10_000, rng=_RNG) for p in (0.3, 0.3, 0.4)]
 VALUES: list[Any] = [
     SURVEY,
     dn.warner(epsilon=2, epsilon_report=1),
@@ -38,6 +41,8 @@ VALUES: list[Any] = [
     dn.track([TALLY] * 4),
     dn.plan(effect=0.1, share=0.2, power=0.8, epsilon=1),
     dn.crosstab({"<i>women</i>": TALLY, "men": dn.Tally(SURVEY, [[600, 300, 100]])}),
+    dn.difference(dn.decode(FORMS[2]), dn.decode(FORMS[0])),
+    dn.track(FORMS),
 ]
 
 

@@ -15,7 +15,7 @@ PUBLISHED = {
 }  # fmt: skip
 _METHODS = {"declared": "discover, declared", "largest": "discover, best 32", "pem": "prefix extension"}
 _METHODS |= {"bits": "prefix extension by bits", "oracle": "known list, all people"}
-_PARTS = ("queries", "nulls", "names", "peers")
+_PARTS = ("queries", "nulls", "nulls again", "names", "peers")
 Row = dict[str, str]
 
 
@@ -123,7 +123,8 @@ def write_page(folder: Path) -> None:
     texts = (Path(__file__).parent / "discovery_page.md").read_text(encoding="utf-8")
     page = texts.format(
         repeats=f"{float(parts['queries'][0]['tallies']):.0f}",
-        queries=_queries(parts["queries"]), nulls=_nulls(parts["nulls"]), names=_names(parts["names"]),
+        queries=_queries(parts["queries"]), nulls=_nulls(parts["nulls"]),
+        again=_nulls(parts["nulls again"]), names=_names(parts["names"]),
         peers=_peers(parts["peers"]), people=f"{int(parts['peers'][0]['n']):,}",
     )  # fmt: skip
     (folder / "discovery.md").write_text(page, encoding="utf-8")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from deniable.errors import AlphabetError
 from deniable.mechanisms import Registry
 from deniable.survey import (
+    END,
     FEISTEL_ROUNDS,
     GAMMA,
     Direct,
@@ -152,8 +153,9 @@ def _one_word(encoding: Encoding, keys: Sequence[int]) -> Words:
 def words_of_levels(encoding: Prefixes, keys: Sequence[bytes]) -> Words:
     """The fingerprints of each key's prefixes, one a level, shape (S, L)."""
     found = np.empty((len(keys), len(encoding.levels)), np.uint64)
-    for level, column in enumerate(found.T):
-        messages = (encoding.message(level, key) for key in keys)
+    for (length, _), column in zip(encoding.levels, found.T, strict=True):
+        begin = bytes([length])
+        messages = (begin + (key if key[length:] in (b"", END) else key[:length]) for key in keys)
         column[:] = np.frombuffer(fingerprints(encoding.seed, messages), "<u8")
     return found
 

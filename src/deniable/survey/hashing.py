@@ -63,10 +63,10 @@ def fingerprints(seed: bytes, messages: Iterable[bytes]) -> bytes:
     >>> fingerprints(b"seed", [b"a", b"b"])[8:] == fingerprint(b"seed", b"b").to_bytes(8, "little")
     True
     """
-    first, second = _keyed(seed)
+    first, second = (state.copy for state in _keyed(seed))
     found = []
     for message in messages:
-        inner, outer = first.copy(), second.copy()
+        inner, outer = first(), second()
         inner.update(message)
         outer.update(inner.digest())
         found.append(outer.digest()[:8])

@@ -45,8 +45,9 @@ class Library:
                 with contextlib.suppress(OSError):  # what it never read is of no use now
                     pipe.close()
 
-    def ask(self, do: str, *, limit: float = LIMIT, **request: Any) -> dict[str, Any]:
-        """Its answer to a request, or that there was none within `limit` seconds."""
+    def ask(self, do: str, *, limit: float | None = None, **request: Any) -> dict[str, Any]:
+        """Its answer to a request, or that there was none within `limit` seconds; `LIMIT` without it."""
+        limit = LIMIT if limit is None else limit
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         timer = threading.Timer(limit, self._process.kill)

@@ -128,7 +128,7 @@ export class Client<
   readonly survey: Asked extends Form ? Form : Survey;
   /** The names of the questions that this device answers, of a form: ask no others. */
   readonly questions: Asked extends Form ? readonly string[] : undefined;
-  /** Randomise one answer, or those to a form, and charge the ledger. Nothing is sent. A promise where there is a key. */
+  /** Randomise one answer, or those to a form, and charge the ledger. Nothing is sent. A promise if there is a key. */
   report(value: AnswerTo<Asked>): Key extends DeviceKey ? Promise<ReportOf<Asked>> : ReportOf<Asked>;
   /** The same, and put it into the outbox, where it waits for `send`; no network is needed. */
   queue(value: AnswerTo<Asked>): Key extends DeviceKey ? Promise<ReportOf<Asked>> : ReportOf<Asked>;

@@ -28,6 +28,7 @@ PLAIN: dict[str, Survey] = {
 def truth(monkeypatch: pytest.MonkeyPatch) -> None:
     """k-RR keeps the true cell on the word 0, so that a response shows the answer."""
     monkeypatch.setattr(WordStream, "words", lambda self, count: np.zeros(count, np.uint64))
+    monkeypatch.setattr(WordStream, "passing", lambda self, count: np.zeros(count, np.uint64))
 
 
 @pytest.mark.parametrize("survey", PLAIN.values(), ids=PLAIN.keys())

@@ -70,6 +70,6 @@ def test_a_picture_says_what_was_asked_of_how_many_and_when() -> None:
     assert ask(("naming.js", "heading", [json.loads(json.dumps(told)), "day"])) == [
         {
             "text": ["Did you?"],
-            "subtitle": ["1,234 randomised answers, 2026-11-01 to 2026-11-15 (UTC), epsilon 2.00, 90 % intervals"],
+            "subtitle": ["1,234 randomised answers, 2026-11-01 to 2026-11-15 (UTC), epsilon 2.00, 90% intervals"],
         }
     ]

@@ -36,7 +36,8 @@ const FORM = {
 test("the scale of epsilon is one sentence", () => {
   assert.equal(
     scaleWords(),
-    "Smaller is more private: up to 1 is very strong privacy, up to 2 is strong privacy, up to 3 is moderate privacy, up to 4 is weak privacy, more is hardly any privacy",
+    "Smaller is more private: up to 1 is very strong privacy, up to 2 is strong privacy, up to 3 is moderate " +
+      "privacy, up to 4 is weak privacy, more is hardly any privacy",
   );
 });
 

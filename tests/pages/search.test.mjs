@@ -38,7 +38,7 @@ test("only surveys of prefixes have anything to discover", () => {
   assert.ok(!discovers({}), "a form has no encoding");
 });
 
-test("a search goes on from where it stopped, tells how far it is, and takes longer steps where a level needs them", async () => {
+test("a search goes on from where it stopped, and takes longer steps where a level needs them", async () => {
   const { post, asked } = collector(unfinished(1), unfinished(1), unfinished(2), FOUND);
   const told = [];
   const found = await new Search(SURVEY, post, (text) => told.push(text)).run({ level: 0.95 }, 1000);

@@ -97,7 +97,7 @@ class Figures:
         >>> survey = dn.number(0, 100, 2.0, bins=20)
         >>> estimate = dn.decode(dn.simulate(survey, np.full(20, 0.05), n=10**6, rng=np.random.default_rng(0)))
         >>> estimate.share(25, 50)
-        <Quantity 0.2503 (0.2458 to 0.2568)>
+        <Quantity 0.2506 (0.2458 to 0.2568)>
         """
         return share(self, start, stop)
 

@@ -23,7 +23,7 @@ from deniable.errors import DeniableError, PlanError
 from deniable.mechanisms import check_size
 from deniable.planner.request import EPSILONS, PEOPLE
 from deniable.survey import MAX_LENGTH, Prefixes, Survey, default_levels, discovery, facts
-from deniable.theory import count_of
+from deniable.theory import count_of, hashed_variance
 
 __all__ = ["TextPlan", "plan_texts"]
 
@@ -146,7 +146,7 @@ def plan_texts(
         return TextPlan(survey, people, survey.epsilon, design.smallest(survey, people), float(confidence), "share")
     if people is None:
         survey = design.survey(epsilon, _MANY)
-        needed = math.ceil(design.reach * variance(survey, share) / share**2)
+        needed = math.ceil(design.reach * hashed_variance(survey, share) / share**2)
         if needed > PEOPLE[1]:
             raise PlanError(
                 f"discover_above {share:g} must be larger: at epsilon {survey.epsilon:g} no crowd is enough"
@@ -176,13 +176,6 @@ def _share(value: object) -> float:
     return float(value)
 
 
-def variance(survey: Survey, share: float) -> float:
-    """The variance of the estimate of a share by one report."""
-    _, slope = survey.mechanism.affine
-    hit = (1 - share) / survey.cells + share * (slope + (1 - slope) / survey.cells)
-    return hit * (1 - hit) / (slope * (1 - 1 / survey.cells)) ** 2
-
-
 class _Design:
     """Levels for texts of one length, and what they need."""
 
@@ -209,5 +202,5 @@ class _Design:
         """The smallest share that is found; a share above one half is as good as none."""
         share = 0.0
         for _ in range(50):  # the variance depends on the share, a little
-            share = min(math.sqrt(self.reach * variance(survey, share) / n), 1.0)
+            share = min(math.sqrt(self.reach * hashed_variance(survey, share) / n), 1.0)
         return share

@@ -29,6 +29,7 @@ from deniable.theory.error_model import (
     subset_rates,
     support_model,
 )
+from deniable.theory.hashed_shares import hashed_variance
 from deniable.theory.identifiability import (
     cells_to_the_cohorts,
     cohorts_for_mass,
@@ -86,6 +87,7 @@ __all__ = [
     "expected_loss",
     "factor_through_warner",
     "folded_normal_mean",
+    "hashed_variance",
     "inversion_covariance",
     "inversion_cumulants",
     "inversion_variances",

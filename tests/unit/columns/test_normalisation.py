@@ -50,6 +50,7 @@ def test_compatible_text_is_kept_apart(given: str, plain: str) -> None:
 
 def test_columns_normalise_as_the_client_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WordStream, "words", lambda self, count: np.zeros(count, np.uint64))
+    monkeypatch.setattr(WordStream, "passing", lambda self, count: np.zeros(count, np.uint64))
     column = [*CHANGED, *KEPT, *CHANGED.values(), *KEPT.values()]
     closed = dn.krr(symbols=sorted({*CHANGED.values(), *KEPT, *KEPT.values()}), epsilon=1)
     opened = dn.orr(epsilon=1, cells=1000, cohorts=1, seed=SEED)

@@ -1,7 +1,8 @@
 /**
  * Which language a page speaks: the one chosen here before, else the first that the browser asks for, else English. A
  * page names the sections of texts that it needs in `data-texts`, says where each stands by `data-text` (inside) or
- * `data-label` (the name of something without words); a choice by `data-count` or `data-share`, with its value, and has a place for the switch: `#languages`.
+ * `data-label` (the name of something without words); a choice by `data-count` or `data-share`, with its value, and has
+ * a place for the switch: `#languages`.
  */
 
 import { $, el, fill } from "./common.js";

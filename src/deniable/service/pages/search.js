@@ -27,8 +27,8 @@ export class Search {
   }
 
   /**
-   * The texts that were declared, as an estimate; nothing if another question came in between. A search that is under way
-   * is not begun again, however often it is asked for.
+   * The texts that were declared, as an estimate; nothing if another question came in between. A search that is under
+   * way is not begun again, however often it is asked for.
    */
   run(question, reports) {
     const asked = JSON.stringify(question);

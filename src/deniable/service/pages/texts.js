@@ -1,6 +1,7 @@
 /**
- * What people read: every text of the pages by its key, in one language, and numbers and times as that language writes
- * them. The texts are in languages/*.json and come by sections; who fetches them is languages.js. No element is touched.
+ * What people read: every text of the pages by its key, in one language, and numbers and times as that language
+ * writes them. The texts are in languages/*.json and come by sections; who fetches them is languages.js. No element is
+ * touched.
  */
 
 const now = { locale: "en", isolated: false, texts: {} };

@@ -149,7 +149,7 @@ def test_an_unknown_address_has_a_page(server: Server, fresh: Open) -> None:
     answer = page.goto(address(server, "/answers/nothing"))
     assert answer is not None
     assert answer.status == 404
-    assert page.get_by_role("heading", name="There is nothing here").is_visible()
+    page.get_by_role("heading", name="There is nothing here").wait_for()
     fits(page)
     page.get_by_role("link", name="ask a question").click()
     page.locator("#door").wait_for()

@@ -112,7 +112,7 @@ def test_controls_change_what_is_shown(demo: list[str], page: Page) -> None:
     page.get_by_text("99 times in 100").wait_for()
     assert reach() > before
     page.locator("#decoder").select_option("least-squares")
-    page.get_by_text("Decoded by LeastSquares").wait_for()
+    page.locator("#statistics").get_by_text("LeastSquares").wait_for()
     whole = page.locator("#n").inner_text()
     page.locator("#from").select_option(index=DAYS)
     until(page, "(whole) => document.getElementById('n').innerText != whole", whole)
@@ -254,13 +254,13 @@ def test_bars_by_size_or_in_the_surveys_own_order_with_their_values(demo: list[s
     assert sorted(by_size) == sorted(own)
     found = page.evaluate(values)
     assert all(re.fullmatch(r"\d+\.\d%", value) for value in found)
-    shares = [float(value.split()[0]) for value in found]
+    shares = [float(value.rstrip("%")) for value in found]
     assert len(shares) == 6
     assert shares == sorted(shares, reverse=True)
     page.locator("#order").select_option("own")
     drawn = f"{names}.filter((name) => !name.includes('%')).map((name) => name.replace('…', ''))"
     until(page, f"(own) => JSON.stringify({drawn}) == JSON.stringify(own)", own)
-    again = [float(value.split()[0]) for value in page.evaluate(values)]
+    again = [float(value.rstrip("%")) for value in page.evaluate(values)]
     assert sorted(again, reverse=True) == shares
     page.locator("#shares-table summary").click()
     assert page.locator("#shares-table tbody th").all_inner_texts() == list(ANSWERS)

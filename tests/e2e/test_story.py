@@ -82,6 +82,9 @@ def test_with_a_keyboard_alone(server: Server, fresh: Open) -> None:
     page.goto(link)
     page.locator("#form").wait_for()
     page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#languages')?.id") == "languages", "first what it is read in"
+    page.keyboard.press("Tab")
+    assert page.get_by_label("yes", exact=True).evaluate("(one) => one === document.activeElement"), "then the answers"
     page.keyboard.press("Space")
     page.keyboard.press("ArrowDown")
     assert page.get_by_label("no", exact=True).is_checked()

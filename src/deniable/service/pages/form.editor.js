@@ -50,6 +50,7 @@ export class FormEditor {
   fill(draft) {
     const questions = draft.questions ?? [draft];
     for (const card of this.#cards.splice(0)) card.item.remove();
+    this.#made = 0; // none is left whose fields could have the same names
     for (const { skip, ...question } of questions) {
       const card = this.#append();
       card.editor.fill(question);

@@ -134,6 +134,13 @@ def stacked(charts: "Sequence[alt.LayerChart]", description: str) -> "alt.VConca
     Returns
     -------
     altair.VConcatChart
+
+    Examples
+    --------
+    >>> import altair as alt
+    >>> bar = alt.Chart(alt.Data(values=[{"share": 0.3}])).mark_bar().encode(x="share:Q")
+    >>> len(stacked([alt.layer(bar), alt.layer(bar)], "Two shares").vconcat)
+    2
     """
     import altair as alt
 

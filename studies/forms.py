@@ -82,7 +82,8 @@ def main() -> None:
             fake = fake_data(questions, epsilon, rng)
             rows.append((questions, epsilon, by_theory, found, fake))
             print(questions, epsilon, by_theory, found, fake, flush=True)
-    _, heading, speed = PAGE.read_text(encoding="utf-8").partition("\n## Size and speed\n")  # by studies.form_speed
+    heading, rest = "\n## Related pairs", PAGE.read_text(encoding="utf-8")  # by studies.form_pairs and form_speed
+    _, heading, speed = rest.partition(heading)
     PAGE.write_text(page(rows) + heading + speed, encoding="utf-8")
 
 

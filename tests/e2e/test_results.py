@@ -79,7 +79,7 @@ def test_every_panel_of_the_demo_has_something_to_show(demo: list[str], page: Pa
     page.get_by_text("Each is from its own answers alone.").wait_for()
     until(page, "(smooth) => document.querySelector('#trend svg .mark-line path').getAttribute('d') != smooth", smooth)
     page.locator("#trend-alone").uncheck()
-    page.get_by_text("each estimated with the help of all the others").wait_for()
+    page.get_by_text("Each is estimated with the help of all the others.").wait_for()
     days = page.locator("#b-from option").all_inner_texts()
     assert len(days) == DAYS
     page.locator("#a-to").select_option(index=SHIFT - 1)

@@ -57,7 +57,7 @@ _COMMENTS = re.compile(rb"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MUL
 # A twelfth is indentation and empty lines. No text goes over several lines; tests/pages/sources.test.mjs looks.
 _INDENTATION = re.compile(rb"^(?: +|\n)", re.MULTILINE)
 # Of a style sheet also the white space around its marks; none of ours has such a mark in a quoted text.
-_STYLE = ((re.compile(rb"/\*.*?\*/", re.DOTALL), b""), (re.compile(rb"\s*([{};,])\s*"), rb"\1"))
+_STYLE = ((re.compile(rb"/\*.*?\*/\s*", re.DOTALL), b""), (re.compile(rb"\s*([{};,])\s*"), rb"\1"))
 
 
 _Frames = Callable[[str], Awaitable[tuple[str, ...] | None]]

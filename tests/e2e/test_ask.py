@@ -37,7 +37,7 @@ def test_too_few_people_is_no_dead_end(kind: str, server: Server, fresh: Open) -
     wanted = (
         r"About ± ([\d.]+) points with strong privacy",
         r"About ± ([\d.]+) points with weak privacy",
-        r"Ask about ([\d,]+) people: about ± 5 points with strong privacy",
+        r"Ask about ([\d,]+) people: About ± 5 points with strong privacy",
     )
     found = [re.fullmatch(pattern, way) for pattern, way in zip(wanted, ways, strict=True)]
     assert None not in found, ways
@@ -78,7 +78,8 @@ def test_words_of_the_form_are_english_and_of_one_scale(server: Server, fresh: O
     assert "as it leaves" not in form
     page.get_by_label("How private the answers are.").check()
     assert page.locator("#scale").inner_text() == (
-        "Smaller is more private: up to 1 is very strong, 2 is strong, 3 is moderate, 4 is weak, more is hardly any"
+        "Smaller is more private: up to 1 is very strong privacy, up to 2 is strong privacy, up to 3 is moderate "
+        "privacy, up to 4 is weak privacy, more is hardly any privacy"
     )
     for epsilon, word, headline in (
         ("1", "very strong", "can tell what anyone chose"),

@@ -198,9 +198,10 @@ def test_results_have_a_section_a_question(answered: Server, watch: Watch, fresh
     section(page, "likes").locator(".chart svg").first.wait_for()
     assert page.locator("h1").inner_text() == "Habits <b>of</b> adults"
     assert page.locator("#facts b").first.inner_text() == f"{3 * PEOPLE:,}"
-    assert [text.split(". ", 1)[1] for text in page.locator(".asked h2").all_inner_texts()] == [
-        question.title for question in FORM.questions
-    ]
+    asked = [f"{i}. {question.title}" for i, question in enumerate(FORM.questions, 1)]
+    pairs = page.locator(".asked h2[id^=pair-]").all_inner_texts()  # of questions that were sent together, below
+    assert page.locator(".asked h2").all_inner_texts() == asked + pairs
+    assert len(pairs) == sum(len(part.questions) == 2 for part in FORM.parts)
     smokes = section(page, "smokes")
     assert "of those who were asked left this out" in smokes.inner_text()
     assert "The mean is" in section(page, "age").inner_text()

@@ -251,7 +251,7 @@ def test_the_mean_is_followed_over_days(
     page.goto(address(server, f"/results/{number.digest}", token=ADMIN))
     page.locator("#trend svg .mark-line path").wait_for()
     assert page.locator("#trend svg .mark-line path").count() == 1
-    assert f"One point a day, {DAYS} of them: the mean" in page.locator("#trend-words").inner_text()
+    assert f"One point a day, {DAYS} of them. The mean, each" in page.locator("#trend-words").inner_text()
     assert page.locator("#trend-choice").is_hidden()
     page.get_by_role("region", name="Figures before and after").wait_for()
     before, after = (

@@ -76,10 +76,10 @@ def test_every_panel_of_the_demo_has_something_to_show(demo: list[str], page: Pa
     smooth = page.locator("#trend svg .mark-line path").first.get_attribute("d")
     assert smooth is not None
     page.locator("#trend-alone").check()
-    page.get_by_text("each from its own answers alone").wait_for()
+    page.get_by_text("Each is from its own answers alone.").wait_for()
     until(page, "(smooth) => document.querySelector('#trend svg .mark-line path').getAttribute('d') != smooth", smooth)
     page.locator("#trend-alone").uncheck()
-    page.get_by_text("each estimated with the help of all the others").wait_for()
+    page.get_by_text("Each is estimated with the help of all the others.").wait_for()
     days = page.locator("#b-from option").all_inner_texts()
     assert len(days) == DAYS
     page.locator("#a-to").select_option(index=SHIFT - 1)
@@ -297,7 +297,7 @@ def test_statistics_are_for_experts_and_intervals_of_people_are_cut(server: Serv
         assert word.lower() not in shown.lower(), word
     page.locator("#shares-table summary").click()
     assert float(page.locator("#facts").inner_text().split("± ")[1].split()[0]) <= 50, "half of all there is"
-    assert "there are too few answers to tell much" in page.locator("#facts").inner_text()
+    assert "There are too few answers to tell much." in page.locator("#facts").inner_text()
     numbers = page.locator("#shares-table tbody td").all_inner_texts()
     assert all(0 <= float(number.removesuffix("%")) <= 100 for number in numbers)
     assert any(number in ("0.00%", "100.00%") for number in numbers)

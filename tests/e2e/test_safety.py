@@ -181,6 +181,7 @@ def test_axe_finds_nothing_serious(
     page.locator("#chart svg").wait_for()
     found["explore"] = violations(page)
     page.goto(address(server, "/nowhere"))
+    page.get_by_role("heading", name="There is nothing here").wait_for()
     found["missing"] = violations(page)
     assert {name: some for name, some in found.items() if some} == {}
 

@@ -1,4 +1,4 @@
-/** The pages' scripts as files: what the collector may leave out of them when it sends them. */
+/** The pages' scripts and style sheets as files: what the collector may leave out of them when it sends them. */
 
 import "./english.mjs";
 import assert from "node:assert/strict";
@@ -13,4 +13,15 @@ test("no text goes over several lines, so that indentation is nothing that anybo
   for (const name of scripts)
     for (const line of readFileSync(new URL(name, PAGES), "utf8").split("\n"))
       assert.equal([...line].filter((one) => one === "`").length % 2, 0, `${name}: ${line}`);
+});
+
+test("no quoted text of a style sheet has a mark around which white space is left out", () => {
+  const sheets = readdirSync(PAGES).filter((name) => name.endsWith(".css"));
+  assert.ok(sheets.length > 2);
+  for (const name of sheets) {
+    const quoted = readFileSync(new URL(name, PAGES), "utf8")
+      .replaceAll(/\/\*.*?\*\//gs, "")
+      .match(/(["']).*?\1/gs);
+    for (const text of quoted ?? []) assert.doesNotMatch(text, /[{};,]|\/\*/, `${name}: ${text}`);
+  }
 });

@@ -20,7 +20,15 @@ PAGES = Path(dn.__file__).parent / "service" / "pages"
 
 
 def as_served(path: Path) -> str:
-    """A file; of a script without what is for who works on it: comments, indentation and empty lines."""
+    """A file; of a script or a style sheet without what is for who works on it: comments and white space."""
+    if path.suffix == ".css":
+        text = path.read_text(encoding="utf-8")
+        while "/*" in text:
+            before, _, after = text.partition("/*")
+            text = before + after.partition("*/")[2].lstrip()
+        for mark in "{};,":
+            text = mark.join(part.strip() for part in text.split(mark))
+        return text
     if path.suffix != ".js":
         return path.read_text(encoding="utf-8")
     lines, inside = [], False

@@ -56,6 +56,8 @@ _DOCUMENTATION: Headers = [
 _COMMENTS = re.compile(rb"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MULTILINE)
 # A twelfth is indentation and empty lines. No text goes over several lines; tests/pages/sources.test.mjs looks.
 _INDENTATION = re.compile(rb"^(?: +|\n)", re.MULTILINE)
+# Of a style sheet also the white space around its marks; none of ours has such a mark in a quoted text.
+_STYLE = ((re.compile(rb"/\*.*?\*/\s*", re.DOTALL), b""), (re.compile(rb"\s*([{};,])\s*"), rb"\1"))
 
 
 _Frames = Callable[[str], Awaitable[tuple[str, ...] | None]]
@@ -135,6 +137,9 @@ def _read(name: str) -> bytes | None:
     body = source.read_bytes()
     if name.endswith(".html"):
         return without_scripts(body)
+    if name.endswith(".css"):
+        for pattern, left in _STYLE:
+            body = pattern.sub(left, body)
     return _INDENTATION.sub(b"", _COMMENTS.sub(b"", body)) if name.endswith(".js") else body
 
 

@@ -39,13 +39,14 @@ const day = (number) => moment(864e5 * number, { dateStyle: "long", timeZone: "U
  */
 export function explanation(n, { window }, again, every = 1) {
   const boxes = !(n.named || n.block || n.hashes > 1);
-  const once = [text("answer.keeps"), text("answer.keepsNoMore")];
+  const kept = (name) => text("answer.keepsUntil", { more: text(`answer.${name}`, { every }) });
+  const once = [kept("keeps"), text("answer.keepsNoMore")];
   const keeps =
     every > 1
-      ? [text(`answer.keepsTurn_${again}`, { every })]
+      ? [kept(`keepsTurn_${again}`), text("answer.keepsTurn", { every })]
       : again
         ? [
-            text(`answer.keeps_${again}`),
+            kept(`keeps_${again}`),
             text("answer.secret"),
             boxes && text("answer.boxes", { count: n.cells }),
             text("answer.workedOut"),

@@ -22,11 +22,10 @@ SKIPS = np.array([0.5, 0.3, 0.2])  # two answers, and none
 
 def made(epsilon: str, spend: str, report: str | None) -> Form:
     """A related pair, and a question that may be left out."""
-    asked = {"epsilon_report": report} if report else {}
     return dn.form(
-        a=dn.krr(2, epsilon=epsilon, **asked),
-        b=dn.krr(3, epsilon=epsilon, **asked),
-        c=dn.krr(["no", "yes"], epsilon=epsilon, **asked),
+        a=dn.krr(2, epsilon=epsilon, epsilon_report=report),
+        b=dn.krr(3, epsilon=epsilon, epsilon_report=report),
+        c=dn.krr(["no", "yes"], epsilon=epsilon, epsilon_report=report),
         epsilon=epsilon,
         spend=spend,
         relate=[("a", "b")],
@@ -52,7 +51,7 @@ def covered(form: Form, people: int, rng: np.random.Generator) -> Floats:
                 inside(estimate["c"].intervals(0.95), SKIPS),
             ]
         )
-    return 100 * np.mean(found, axis=0)
+    return np.asarray(100 * np.mean(found, axis=0))
 
 
 def main() -> None:

@@ -140,7 +140,7 @@ LEAKS = {
     "nothing": None,
     "a secret that can be read": (
         "answer.js",
-        ("const key = window && (await deviceKey());", "const key = undefined;"),
+        ("const key = window && every === 1 && (await deviceKey());", "const key = undefined;"),
     ),
     "the report that was sent": (
         "kept.js",

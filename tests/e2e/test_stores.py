@@ -141,10 +141,15 @@ def asked_with_more(page: Page, server: Server, survey: dn.Survey) -> list[Any]:
     path = f"/v1/surveys/{survey.digest}"
     ask = {"path": path, "options": ASKED, "timed": False}
     send = {"path": address(server, path + "/reports"), "options": SENT, "timed": True, "body": "Uint8Array"}
+    options = {"credentials": "omit", "referrerPolicy": "no-referrer"}  # a browser may keep the texts of a language
+    texts = [
+        {"path": f"/pages/en.{section}.json", "options": options, "timed": False}
+        for section in ("words", "you", "answer")
+    ]
     wrong = []
     for one in page.evaluate("fetches"):
         one["path"] = re.sub(r"(?<=/reports)\?day=\d+$", "", one["path"])
-        if {name: value for name, value in one.items() if value is not None} not in (ask, send):
+        if {name: value for name, value in one.items() if value is not None} not in (ask, send, *texts):
             wrong.append(one)
     usual = {name for name in sending.value.all_headers() if not name.startswith(("sec-", "accept-language"))}
     return wrong + sorted(usual - SENDER - {"connection", "cache-control", "pragma"})

@@ -33,7 +33,9 @@ export function chosen(asked, before) {
 
 /** Fetch a section of the texts, unless it is here. */
 export async function load(section) {
-  if (!knows(section)) learn(section, await (await fetch(`/pages/${state.language}.${section}.json`)).json());
+  if (knows(section)) return;
+  const options = { credentials: "omit", referrerPolicy: "no-referrer" };
+  learn(section, await (await fetch(`/pages/${state.language}.${section}.json`, options)).json());
 }
 
 /** Put the texts into the page's own elements. */

@@ -54,7 +54,7 @@ async function start() {
     const agreed = await kind.prepare(survey);
     if (kind.keepsDraw(agreed)) kept.keepDraw();
     kept.byWindow(window, every);
-    const client = new Client(agreed, { storage: kept.storage, memoize: Boolean(window), key: key || undefined });
+    const client = new Client(agreed, { storage: kept.storage, memoize: Boolean(window), key });
     asked = { survey, agreed, rules, kind, n: kind.numbers(agreed), client, window, every };
   } catch (problem) {
     const reason = problem.message ? foreign(problem.message) : text("answer.keepsNothing");

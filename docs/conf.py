@@ -219,7 +219,18 @@ def _stack(app: Any, doctree: nodes.document, docname: str) -> None:
             table["classes"].append("stacked")
 
 
+def _folded(_app: Any, _name: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """The menu of a page lists the pages of its own part; of the others the first one, which lists the rest.
+
+    With all of them on each page the menus alone were a quarter of the site.
+    """
+    parts = re.split(r'(?=<li class="toctree-l1)', context.get("furo_navigation_tree", ""))
+    folded = r'(<li class="toctree-l1) has-children(">.*?</a>).*</ul>\n(</li>)'
+    context["furo_navigation_tree"] = "".join(re.sub(folded, r"\1\2\3", part, flags=re.DOTALL) for part in parts)
+
+
 def setup(app: Any) -> None:
+    app.connect("html-page-context", _folded, priority=900)  # after the theme, which makes the menu
     app.connect("doctree-resolved", _stack)
     app.connect("source-read", _source_read)
     app.connect("build-finished", _no_inline_code)

@@ -5,6 +5,10 @@ PINS := $(shell $(PYTHON) -c 'import sys; print("-c constraints.txt" if sys.vers
 
 JS := clients/js
 
+# What Python compiled once it need not compile again: a test run starts some thousand processes, and pip leaves the
+# packages of a demo uncompiled. An environment that forbids it is an image's, made for images.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo docs test quick test-slow e2e check lint types bench peers soak services hashes clean
 
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINS)

@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -54,8 +55,14 @@ UPLOAD_ROOMS = {"errors", "survey", "reports", "tally", "service"}
 SECOND_DOORS = {"deniable.lab.experiments"}
 
 
+@cache
 def files() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 def room_of(path: Path) -> str:
@@ -85,7 +92,7 @@ def draw_map() -> dict[str, set[str]]:
     drawn: dict[str, set[str]] = {}
     for path in files():
         room = room_of(path)
-        drawn.setdefault(room, set()).update(rooms_imported(ast.parse(path.read_text())) - {room})
+        drawn.setdefault(room, set()).update(rooms_imported(parsed(path)) - {room})
     return drawn
 
 
@@ -95,10 +102,11 @@ def backward(drawn: dict[str, set[str]]) -> list[str]:
     return [f"{room} imports {other}" for room in ROOMS for other in drawn.get(room, ()) if order[other] > order[room]]
 
 
+@cache
 def exported(room: str) -> set[str]:
     """What the door of a room offers: its `__all__`."""
     path = SOURCE / room / "__init__.py"
-    for node in ast.parse(path.read_text()).body if path.exists() else ():
+    for node in parsed(path).body if path.exists() else ():
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return set(ast.literal_eval(node.value))
     return set()
@@ -131,7 +139,7 @@ def test_rooms_import_each_other_through_their_doors() -> None:
     found = [
         f"{path.relative_to(SOURCE)} imports {module}"
         for path in files()
-        for module in sorted(past_doors(ast.parse(path.read_text()), room_of(path)))
+        for module in sorted(past_doors(parsed(path), room_of(path)))
     ]
     assert found == [], "import these from the room's door (its __init__), which may offer more"
 
@@ -190,7 +198,7 @@ def test_packages_are_the_declared_ones(path: Path) -> None:
     allowed = set(sys.stdlib_module_names) | {"deniable"}
     if room_of(path) not in (*DEVICE, *DOORS):
         allowed |= PACKAGES
-    assert {name.split(".")[0] for name in imported(ast.parse(path.read_text()))} <= allowed
+    assert {name.split(".")[0] for name in imported(parsed(path))} <= allowed
 
 
 def test_the_device_side_imports_only_itself_and_the_standard_library() -> None:
@@ -231,7 +239,7 @@ def circles(drawn: dict[str, set[str]]) -> list[list[str]]:
 
 
 def test_no_modules_of_a_room_import_each_other_in_a_circle() -> None:
-    assert circles(draw_modules({module_of(path): ast.parse(path.read_text()) for path in files()})) == []
+    assert circles(draw_modules({module_of(path): parsed(path) for path in files()})) == []
 
 
 @pytest.mark.parametrize(
@@ -253,7 +261,7 @@ def test_a_circle_is_found(first: str, second: str) -> None:
 
 def test_charts_import_only_errors_and_how_to_write_and_load_their_packages_late() -> None:
     for path in (SOURCE / "charts").glob("*.py"):
-        tree = ast.parse(path.read_text())
+        tree = parsed(path)
         assert rooms_imported(tree) <= {"errors", "survey", "charts"}
         assert {name for name in imported(tree) if name.startswith("deniable.survey.")} <= {
             "deniable.survey.write_atomically"
@@ -319,7 +327,7 @@ def random_uses(tree: ast.AST) -> list[str]:
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_seeded_randomness_appears_only_in_simulation_and_lab(path: Path) -> None:
     if room_of(path) not in ("simulation", "lab"):
-        assert random_uses(ast.parse(path.read_text())) == []
+        assert random_uses(parsed(path)) == []
 
 
 @pytest.mark.parametrize(
@@ -336,7 +344,7 @@ def test_private_randomness_comes_from_few_places() -> None:
     callers = {
         str(path.relative_to(SOURCE))
         for path in files()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute)
         and node.attr in ("urandom", "getrandom", "token_bytes", "token_hex", "randbits", "SystemRandom")
     }

@@ -6,6 +6,7 @@ the words are about on each side of their threshold, so cells that are not rando
 
 import json
 from collections.abc import Callable
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -17,13 +18,19 @@ from tests.exact.scripted import ScriptedEntropy
 
 CELLS = 1 << 16
 SEED = bytes(range(16))
-WIDE = {
-    "rappor": dn.krappor(symbols=CELLS, epsilon="0.1"),
-    "oue": dn.oue(symbols=CELLS, epsilon="0.1"),
-    "rappor, again": dn.krappor(symbols=CELLS, epsilon="0.3", epsilon_report="0.1"),
-    "orappor": dn.orappor(epsilon="0.1", cells=CELLS, cohorts=4, hashes=2, seed=SEED),
-    "subset": dn.subset(symbols=CELLS, epsilon="0.1", size=CELLS // 2),
+WIDE: dict[str, Callable[[], dn.Survey]] = {
+    "rappor": lambda: dn.krappor(symbols=CELLS, epsilon="0.1"),
+    "oue": lambda: dn.oue(symbols=CELLS, epsilon="0.1"),
+    "rappor, again": lambda: dn.krappor(symbols=CELLS, epsilon="0.3", epsilon_report="0.1"),
+    "orappor": lambda: dn.orappor(epsilon="0.1", cells=CELLS, cohorts=4, hashes=2, seed=SEED),
+    "subset": lambda: dn.subset(symbols=CELLS, epsilon="0.1", size=CELLS // 2),
 }
+
+
+@cache
+def wide(kind: str) -> dn.Survey:
+    """Made when it is wanted: where tests are collected, five of these take a second."""
+    return WIDE[kind]()
 
 
 def stated(survey: dn.Survey, name: str) -> int:
@@ -62,7 +69,7 @@ def named(report: dn.Report) -> set[int]:
 
 def differing(kind: str, answer: object) -> set[int]:
     """The cells that are not what the words make them."""
-    survey, random = WIDE[kind], Random(f"{kind} {answer}")
+    survey, random = wide(kind), Random(f"{kind} {answer}")
     words = words_for(survey, random)
     with ScriptedEntropy(64, [1, *words]) as entropy:
         client = dn.Client(survey, memoize=False, entropy=entropy)

@@ -168,9 +168,9 @@ def test_an_unused_column_stays_so() -> None:
 def test_privacy_is_the_exact_matrix_of_every_survey(name: str) -> None:
     survey = LARGE[name.removeprefix("large ")] if name.startswith("large ") else SMALL[name]
     found = survey.privacy()
-    size = len(found.answers)
-    assert [found.epsilons[x][x] for x in range(size)] == [0.0] * size
-    finite = max(e for row in found.epsilons for e in row if math.isfinite(e))
+    size, epsilons = len(found.answers), found.epsilons
+    assert [epsilons[x][x] for x in range(size)] == [0.0] * size
+    finite = max(e for row in epsilons for e in row if math.isfinite(e))
     assert finite <= survey.epsilon_spent
     if survey.mechanism.two_valued and (survey.encoding.own_cells or survey.symbols is None):
         assert finite == survey.epsilon_spent

@@ -22,6 +22,7 @@ from tests.exact.forms import (
     law_of_form,
     published_form,
     real_client,
+    real_laws,
 )
 from tests.exact.laws import worst_ratio
 from tests.exact.scripted import ScriptedEntropy
@@ -88,7 +89,7 @@ def test_law_of_the_bytes_is_the_product_of_the_published_channels(name: str) ->
 def test_the_total_epsilon_is_the_largest_over_all_pairs_of_answers(name: str) -> None:
     """As a rational: the worst ratio of two complete sets of answers is `odds`, no more and no less."""
     form = FORMS[name]
-    worst = worst_ratio([law_of_form(form, each).probabilities for each in every_answer(form)])
+    worst = worst_ratio([law.probabilities for law in real_laws(form)])
     assert worst == form.odds
     assert at_most_exp(form.odds, form.bounds[1])
     assert form.bounds[1] <= form.bounds[0] <= form.epsilon_total
@@ -103,7 +104,7 @@ def test_pairs_and_skipped_questions_keep_their_second_stage(name: str) -> None:
     assert [each.report_bound / each.epsilon for each in mechanisms] == [Fraction(share) for share in REPORTS[name]]
     once = sorted((each.epsilon * Fraction(share) for each, share in zip(mechanisms, REPORTS[name], strict=True)))
     assert form.bounds[1] == sum(once[::-1][: form.drawn], Fraction(0))
-    worst = worst_ratio([law_of_form(form, each).probabilities for each in every_answer(form)])
+    worst = worst_ratio([law.probabilities for law in real_laws(form)])
     assert worst is not None
     assert at_most_exp(worst, form.bounds[1])
     assert 0.99 * form.bounds[1] <= form.epsilon_report <= form.bounds[1]

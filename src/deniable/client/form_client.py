@@ -23,6 +23,10 @@ class FormClient(Client):
         the product of the published channels of the parts that were drawn, exactly.
     Proof: tests/exact/test_forms.py::test_law_of_the_bytes_is_the_product_of_the_published_channels
 
+    Claim: two memoised reports of the same answers draw the same parts and have one permanent response a part, so that
+        together they keep the epsilon of all reports.
+    Proof: tests/exact/test_two_forms.py::test_two_reports_of_a_form_keep_the_promise_of_all_reports
+
     Parameters
     ----------
     survey, state, memoize, cap, hard_cap, entropy

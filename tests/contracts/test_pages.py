@@ -404,6 +404,7 @@ def test_a_text_that_is_too_long_for_a_qr_code_is_refused() -> None:
     assert "text must be at most 412 bytes for a QR code" in refused.value.stderr
 
 
+@pytest.mark.slow
 def test_the_table_of_crowds_is_certified() -> None:
     """Some cells again, and no mechanism of that epsilon is told apart better than they say."""
     table = json.loads(explore.CROWD.read_text(encoding="utf-8"))

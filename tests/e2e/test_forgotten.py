@@ -144,6 +144,7 @@ def test_fields_are_not_for_the_browser_to_remember(server: Server, fresh: Open)
         assert set(said) == {"off"}
 
 
+@pytest.mark.slow
 def test_no_byte_of_the_profile_holds_the_answer(browser: Browser, server: Server, tmp_path: Path) -> None:
     """On disk: stores, sessions that a browser would restore, caches and histories, after it has ended."""
     survey = dn.orr(epsilon=2, cells=8, cohorts=4, seed=bytes(16), name="On the disk?")

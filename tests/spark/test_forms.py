@@ -14,6 +14,8 @@ from deniable.engines import spark
 from deniable.tally import FormTally
 from tests.forms_good_and_bad import READ, form_arrow, form_counts, form_rows
 
+pytestmark = pytest.mark.slow  # test_count.py touches Spark in every run
+
 
 @pytest.mark.parametrize("name", ["related", "words of SQL", "conditions"])
 def test_every_good_and_bad_row(session: SparkSession, name: str) -> None:

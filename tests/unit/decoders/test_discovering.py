@@ -61,6 +61,7 @@ def test_nothing_to_be_found_is_an_estimate_without_symbols() -> None:
         found.total([])
 
 
+@pytest.mark.slow
 def test_text_of_any_language_is_found_and_cut_between_bytes() -> None:
     wrote = {
         "m\u00fcsli": 0.3,

@@ -398,6 +398,7 @@ def test_the_chart_goes_through_the_plan(arguments: dict[str, Any]) -> None:
     assert "Epsilon needed for" in spec["title"]
 
 
+@pytest.mark.slow
 def test_the_papers_lines_go_through_what_they_need() -> None:
     plan = dn.plan(n=100_000, symbols=32, max_l1=0.1, shape="uniform")
     for name, one in plan.paper.items():
@@ -434,6 +435,7 @@ def test_means_are_below_the_bounds_and_below_the_largest_loss_there_is(asked: d
         assert error.mean < min(error.bound, largest), metric
 
 
+@pytest.mark.slow
 def test_the_error_that_is_found_is_the_one_that_is_named() -> None:
     """Mechanism and population are those for it: the population that is worst for l1 has a smaller largest error."""
     asked: dict[str, Any] = {"n": 2000, "symbols": 40, "name": "q"}

@@ -17,6 +17,7 @@ def lines() -> Iterator[Line]:
         "k-RR": (dn.krr(symbols=256, epsilon=2), 17, 15),
         "open O-RR": (dn.orr(epsilon=2, cells=16, cohorts=64), "https://example.org/", 15),
         "closed O-RR": (dn.orr(symbols=256, epsilon=2, cells=16, cohorts=64), 17, 25),
+        "SS, 100 answers": (dn.subset(symbols=100, epsilon=1), 17, 20),
         "a table of 256 x 320": (table_of(256, 320)[1], 17, 20),
         "uRR": (dn.sensitive(256, sensitive=range(16), epsilon=4), 17, 20),
         "uBD, 500 of 1,000 answers": (dn.sensitive(1000, sensitive=range(500), epsilon=0.5), 300, 20),

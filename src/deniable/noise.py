@@ -11,6 +11,7 @@ import os
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import chain
 
 __all__ = ["DerivedEntropy", "Entropy", "OsEntropy"]
 
@@ -86,6 +87,47 @@ class Entropy(ABC):
             word = self.word()
             if word < limit:
                 return word % bound
+
+    def falling_below(self, bound: int, count: int) -> list[int]:
+        """What `uniform_below` gives for `bound`, then for `bound` - 1, and so on, from the same words.
+
+        The words are drawn together. Every bound takes one at least, so `count` are drawn at first, and further ones
+        where some are refused. Which are refused depends on them and on the bounds, which must not depend on an answer.
+
+        Claim: the same numbers from the same words as `uniform_below` for one bound after the other, and no word more.
+        Proof: tests/exact/test_noise.py::test_falling_bounds_use_the_words_of_one_after_the_other
+
+        Parameters
+        ----------
+        bound : int
+            The first bound, at most 2**width.
+        count : int
+            How many numbers, at most `bound`.
+
+        Returns
+        -------
+        list of int
+            Numbers in [0, bound), [0, bound - 1), ...
+
+        Raises
+        ------
+        ValueError
+            If a bound is outside its range.
+
+        Examples
+        --------
+        >>> first, second = OsEntropy().falling_below(2, 2)
+        >>> first in (0, 1), second
+        (True, 0)
+        """
+        span = 1 << self.width
+        if not 0 <= count <= bound <= span:
+            raise ValueError(f"bound must be between {count}, the numbers to draw, and 2**{self.width}, got {bound}")
+        bounds, words = range(bound, bound - count, -1), self.words(count)
+        if max(words, default=0) < span - bound:  # below the limit of every bound
+            return [word % below for word, below in zip(words, bounds, strict=True)]
+        drawn = chain(words, iter(self.word, None))  # without an end
+        return [next(word for word in drawn if word < span - span % below) % below for below in bounds]
 
 
 class OsEntropy(Entropy):

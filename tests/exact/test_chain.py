@@ -15,7 +15,7 @@ from deniable.survey import Alphabet, Direct, Survey
 from tests.exact.laws import check_survey, law_of, published, worst_ratio
 from tests.exact.scripted import law_of_bytes_by_enumeration
 from tests.exact.test_client import oracle_on
-from tests.exact.walker import walk
+from tests.exact.walker import Forking, walk
 from tests.surveys import SMALL, symbols_of
 
 AGAIN = {name: survey for name, survey in SMALL.items() if name.endswith("again")}
@@ -73,7 +73,7 @@ def test_columns_and_pairs_of_columns(survey: Survey) -> None:
         assert both == (one if {a, b} & set(cells) else neither)
 
 
-class Memoising(Entropy):
+class Memoising(Forking):
     """The walker for every report's fresh words; the secret is fixed, because the oracle ignores its value."""
 
     def __init__(self, walker: Entropy) -> None:

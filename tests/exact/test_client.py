@@ -8,7 +8,7 @@ import deniable as dn
 import deniable.client.client as room
 from deniable.noise import Entropy
 from tests.exact.laws import check_memoised, check_survey, law_of, published
-from tests.exact.walker import walk
+from tests.exact.walker import Forking, walk
 from tests.forensics import watched as watched
 
 SEED = bytes(range(16))
@@ -135,7 +135,7 @@ def oracle_on(entropy: Entropy) -> type[Entropy]:
     """What `DerivedEntropy` is if HMAC is ideal: independent words for each label, and the same ones each time."""
     known: dict[tuple[bytes, bytes], list[int]] = {}
 
-    class Oracle(Entropy):
+    class Oracle(Forking):
         def __init__(self, secret: bytes, label: bytes) -> None:
             self._words, self._at = known.setdefault((secret, label), []), 0
 
@@ -154,7 +154,7 @@ def oracle_on(entropy: Entropy) -> type[Entropy]:
     return Oracle
 
 
-class KnownSecret(Entropy):
+class KnownSecret(Forking):
     """Branches on the cohort like the walker beneath it; the secret is fixed, because the oracle ignores its value."""
 
     def __init__(self, walker: Entropy) -> None:

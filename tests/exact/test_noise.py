@@ -2,8 +2,11 @@
 
 import hmac
 import os
+import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import product
 
 import pytest
 
@@ -55,6 +58,63 @@ def test_uniform_below_at_64_bits(bound: int) -> None:
     refused = chances.pop(None, Fraction(0))
     assert refused == Fraction(2**64 % bound, 2**64)
     assert chances == dict.fromkeys(range(bound), (1 - refused) / bound)
+
+
+def taken(width: int, words: Sequence[int], draw: Callable[[Entropy], list[int]]) -> tuple[list[int] | None, list[int]]:
+    """What is drawn from these words, None where they do not suffice, and the words that are left over."""
+    entropy = ScriptedEntropy(width, words)
+    try:
+        found = draw(entropy)
+    except RanDry:
+        found = None
+    return found, list(entropy._left)
+
+
+def check_falling(width: int, words: Sequence[int], bound: int, count: int) -> None:
+    together = taken(width, words, lambda entropy: entropy.falling_below(bound, count))
+    assert together == taken(width, words, lambda e: [e.uniform_below(bound - step) for step in range(count)])
+
+
+@pytest.mark.parametrize(("width", "length"), [(1, 6), (2, 5), (3, 4)])
+def test_falling_bounds_use_the_words_of_one_after_the_other(width: int, length: int) -> None:
+    """Every tuple of words, for every first bound and count: with refused words in all places."""
+    for bound in range(1, 2**width + 1):
+        for count in range(min(bound, 3) + 1):
+            for words in product(range(2**width), repeat=length):
+                check_falling(width, words, bound, count)
+
+
+@pytest.mark.parametrize("above", [-2, -1, 0, 1])
+@pytest.mark.parametrize("place", range(5))
+def test_falling_bounds_at_64_bits(place: int, above: int) -> None:
+    """Words at the limit of one of the bounds, in each place, and after a refused one."""
+    for bound in (5, 99, 2**16, 2**64):
+        limit = 2**64 - 2**64 % (bound - place)
+        for words in ([5] * 7, [2**64 - 1, *[7] * 6], [2**64 - bound] * 7):
+            words[place] = min(limit + above, 2**64 - 1)
+            check_falling(64, words, bound, 5)
+
+
+def test_falling_bounds_take_words_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def urandom(size: int) -> bytes:
+        asked.append(size)
+        return bytes(range(size)) if len(asked) > 1 else b"\xff" * size
+
+    monkeypatch.setattr(os, "urandom", urandom)
+    later = int.from_bytes(bytes(range(8)), "little")
+    # Both first words are above the limit of the first bound.
+    assert OsEntropy().falling_below(6, 2) == [later % 6, later % 5]
+    assert asked == [16, 8, 8]
+    assert OsEntropy().falling_below(4, 0) == []
+
+
+@pytest.mark.parametrize(("bound", "count"), [(2, 3), (-1, 0), (2**64 + 1, 1)])
+def test_falling_bounds_refuse_an_impossible_bound(bound: int, count: int) -> None:
+    sentence = f"bound must be between {count}, the numbers to draw, and 2**64, got {bound}"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        OsEntropy().falling_below(bound, count)
 
 
 @pytest.mark.parametrize("bound", [0, -1, 2**64 + 1])

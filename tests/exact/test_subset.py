@@ -3,12 +3,13 @@
 from collections import Counter
 from fractions import Fraction
 from itertools import product
+from random import Random
 
 import pytest
 
 import deniable as dn
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, Subset
+from deniable.mechanisms import KRR, Subset, subset
 from deniable.mechanisms.odds import at_most_exp
 from deniable.survey import Alphabet, Direct, Survey
 from tests.exact.laws import check_survey, law_of, published, worst_ratio
@@ -70,6 +71,25 @@ def test_every_tuple_of_small_words(width: int, cells: int, size: int, epsilon: 
     worst = max(max(a[y] / b[y], b[y] / a[y]) for a, b in [laws] for y in laws[0])
     assert worst == mechanism.odds
     assert at_most_exp(worst, mechanism.epsilon)
+
+
+@pytest.mark.parametrize(("cells", "size"), [(2, 1), (5, 2), (6, 5), (40, 3), (300, 299), (5000, 40)])
+def test_listed_and_kept_places_give_the_same_sets(monkeypatch: pytest.MonkeyPatch, cells: int, size: int) -> None:
+    """Long lists with few draws keep only the places that moved: the same bytes from the same words."""
+    random, mechanism = Random(cells), Subset(cells, 1, size)
+    for _ in range(50):
+        words, truth, found = [random.getrandbits(64) for _ in range(size + 1)], random.randrange(cells), []
+        for few in (0, 1 << 20):
+            monkeypatch.setattr(subset, "_FEW_FOR_ONE", few)
+            with ScriptedEntropy(64, words) as entropy:
+                found.append(mechanism.randomize((truth,), entropy))
+        # A shuffle by the book.
+        others = [cell for cell in range(cells) if cell != truth]
+        for step in range(size):
+            place = step + words[step + 1] % (cells - 1 - step)
+            others[step], others[place] = others[place], others[step]
+        drawn = [*others[: size - 1], truth if words[0] < mechanism.inside else others[size - 1]]
+        assert found == [sum(1 << cell for cell in drawn)] * 2
 
 
 @pytest.mark.parametrize(("cells", "size"), [(2, 1), (3, 2), (5, 2), (5, 4), (6, 3)])

@@ -41,7 +41,17 @@ class Law(NamedTuple, Generic[T]):
     draws: set[int]
 
 
-class Walker(Entropy):
+class Forking(Entropy):
+    """A double with a `uniform_below` of its own, which it also takes for falling bounds, one after the other.
+
+    The real one is proved in `test_noise.py` to do the same with the same words.
+    """
+
+    def falling_below(self, bound: int, count: int) -> list[int]:
+        return [self.uniform_below(bound - step) for step in range(count)]
+
+
+class Walker(Forking):
     """One run: takes the prescribed side of the first forks, and the first side of every fork after them."""
 
     def __init__(self, prescribed: Sequence[Fork] = (), width: int = 64, max_words: int | None = None) -> None:

@@ -3,7 +3,7 @@
 Paper: `eq:rr_strings_regression`. H is never formed (`matrices`). The Gram matrix H' H depends neither on epsilon nor
 on the data, so it is factored once per survey and candidate list and reused for every tally. A single large system is
 solved by conjugate gradients instead. Their preconditioner is the expected Gram matrix, a multiple of the identity plus
-rank one, which has a closed-form inverse.
+rank one, which has a closed-form inverse. Once the steps are small their products run in single precision.
 """
 
 from collections.abc import Sequence
@@ -26,6 +26,8 @@ _FACTOR_AT_MOST = 8192  # candidates up to which a dense Gram matrix is made: 51
 _WORTH_FACTORING = 12  # tallies of one large design from which factoring is faster than iterating
 _MOST_STEPS = 500  # steps beyond which factoring is cheaper; half as many as candidates, if that is more
 _MOST_STEPS_LARGE = 10_000  # the same beyond _FACTOR_AT_MOST, where nothing but iterating is left
+_SMALL_DIRECTION = 1e-5  # of the first direction: smaller ones are multiplied in single precision
+_WORTH_ROUNDING = 1 << 20  # entries of H from which single precision saves more than it takes to prepare
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,35 @@ def conjugate_gradients(
     def precondition(r: Floats) -> Floats:
         return (r - w * (shrink * float(w @ r))) / a
 
-    def product(x: Floats) -> Floats:
-        return design.adjoint(cells * design.forward(x))
-
+    product = _Product(design, cells)
     found = preconditioned_cg(product, right, precondition, tolerance=tolerance**2, most=most)
+    if product.rounded:  # the residual of that solution, in double precision, and more steps where it is larger
+        product.double = True
+        found = preconditioned_cg(product, right, precondition, tolerance=tolerance**2, most=most, start=found.solution)
     return found.solution if found.converged else None
+
+
+class _Product:
+    """x -> H' diag(w) H x for the directions of conjugate gradients, in single precision where x is small.
+
+    A direction of 1e-5 of the first one, rounded to 6e-8 of itself, changes the residual by 6e-13 of what it was: less
+    than the decoders ask for. `conjugate_gradients` computes the residual again at the end, in double precision.
+    """
+
+    def __init__(self, design: Design, weights: Floats) -> None:
+        self.design, self.weights = design, weights
+        self.double = design.symbols * design.cohorts < _WORTH_ROUNDING
+        self.rounded = False  # whether any product was in single precision
+        self._heaviest = float(weights.max())
+        self._light = (weights / self._heaviest).astype(np.float32)
+        self._first = 0.0  # size of the first direction
+
+    def __call__(self, x: Floats) -> Floats:
+        size = float(np.abs(x).max())
+        self._first = self._first or size
+        if self.double or not 0 < size <= _SMALL_DIRECTION * self._first:
+            return self.design.adjoint(self.weights * self.design.forward(x))
+        self.rounded = True
+        scaled = (x / size).astype(np.float32)  # so that nothing leaves the range of single precision
+        product = self.design.adjoint(self._light * self.design.forward(scaled))
+        return product.astype(np.float64) * (size * self._heaviest)

@@ -2,40 +2,30 @@
 
 H(y, c | s) = 1 when symbol s occupies cell y in cohort c. It depends on the encoding and the candidates alone, not on
 epsilon or on the data, so one `Design` (and one factorisation of its Gram matrix) serves every tally, every epsilon
-and every day of a survey. Theory and decoders share it.
-
-Products group cohorts (the method of four Russians): t cohorts of k cells are one cohort of k**t cells, so a product
-touches C / t numbers per symbol instead of C. The table of k**t cells of a group is filled or summed once per product.
+and every day of a survey. Theory and decoders share it. Its products are those of `grouped`.
 """
 
 import hashlib
-import os
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.columns import Cells
-from deniable.matrices.cores import on_every_core
 from deniable.matrices.factor import GramFactor
+from deniable.matrices.grouped import GroupedCohorts
 from deniable.matrices.pairs import RowBlock, counted, gathered, multiplied
 from deniable.matrices.triangles import add_squares
 
-if TYPE_CHECKING:
-    import scipy.sparse
-
 # Limits between algorithms for the same product, measured with benchmarks/decoding.py on two cores.
-_FUSED_CELLS = 1 << 18  # numbers in all tables of a product: 2 MiB, which stay in the second-level cache
 _SPARSE_CELLS = 32  # cells from which a sparse product is faster than a dense one, with one hash
 _SPARSE_CELLS_A_HASH = 12  # the same per hash, for Bloom filters
 _FEW = 1024  # candidates up to which one dense or sparse product is faster than `pairs` row by row
 _COUNTED_CELLS = 48  # cells up to which pairs are counted bit by bit
 _DENSE_CELLS_A_HASH = 9  # cells per hash up to which a dense product is faster than gathering lists
 _SHORT_LIST = 16  # candidates per cell below which lists are too short to gather
-_WORTH_THREADS = 1 << 20  # entries from which several threads are faster than one
 
 Floats = npt.NDArray[np.float64]
 
@@ -107,41 +97,8 @@ class Design:
         return self.table[0, :, symbols]
 
     @cached_property
-    def _fused(self) -> tuple[int, int, npt.NDArray[np.intp], "list[scipy.sparse.csr_array]"]:
-        """(t, m, bounds, parts): the parts, stacked, are S x (groups * m**t), with one 1 a symbol and group."""
-        from scipy import sparse
-
-        m = self.cells + (self.hashes > 1)
-        rows = self.table.reshape(self.cohorts * self.hashes, self.symbols)
-        t = 1
-        # Filling a group's table costs m**t, its gather S: the table must be no larger than either S or the cache.
-        while t < len(rows) and m ** (t + 1) <= min(self.symbols, _FUSED_CELLS * (t + 1) // len(rows)):
-            t += 1
-        groups = -(-len(rows) // t)
-        kind = np.int64 if groups * m**t >= 1 << 31 else np.int32
-        cells = np.zeros((groups, self.symbols), kind)
-        for place in range(t):
-            members = rows[place::t]
-            cells[: len(members)] *= m
-            cells[: len(members)] += members
-        if short := len(rows) % t:  # the last group is short: its members are the leading digits
-            cells[-1] *= m ** (t - short)
-        index = np.add(cells.T, np.arange(groups, dtype=kind) * m**t, order="C")
-        # SciPy's kernels release the interpreter's lock, so symbols are divided among the cores.
-        workers = (os.cpu_count() or 1) if index.size >= _WORTH_THREADS else 1
-        bounds = np.linspace(0, self.symbols, workers + 1).astype(int)
-        ones = np.ones(groups * int(np.diff(bounds).max()))  # of all parts: it is read at every product
-        parts = []
-        for start, stop in pairwise(bounds.tolist()):
-            places = index[start:stop].ravel()
-            pointers = np.arange(0, len(places) + 1, groups, dtype=kind)
-            parts.append(sparse.csr_array((ones[: len(places)], places, pointers), shape=(stop - start, groups * m**t)))
-        return t, m, bounds, parts
-
-    @cached_property
-    def _turned(self) -> "list[scipy.sparse.csc_array]":
-        """The transposes of the parts, without a copy; cached, because making one costs as much as a small product."""
-        return [part.T for part in self._fused[3]]
+    def _grouped(self) -> GroupedCohorts:
+        return GroupedCohorts(self.table, self.cells)
 
     def forward(self, p: Floats) -> Floats:
         """H p: the share of respondents who occupy each cell.
@@ -149,20 +106,14 @@ class Design:
         Parameters
         ----------
         p : ndarray
-            One share a symbol, shape (S,).
+            One share a symbol, shape (S,). Of `float32` it may be multiplied in single precision.
 
         Returns
         -------
         ndarray
             Shape (C, k).
         """
-        t, m, bounds, _ = self._fused
-        pieces = [(part, p[a:b]) for part, (a, b) in zip(self._turned, pairwise(bounds), strict=True)]
-        tables, *others = on_every_core(lambda piece: piece[0] @ piece[1], pieces)
-        for other in others:
-            tables += other
-        flat = _fold(tables.reshape(-1, m**t), t, m).reshape(-1, m)[: self.cohorts * self.hashes, : self.cells]
-        return np.asarray(flat.reshape(self.cohorts, self.hashes, self.cells).sum(axis=1))
+        return self._grouped.forward(p)
 
     def adjoint(self, values: Floats) -> Floats:
         """H' v: the sum of v over the cells of each symbol.
@@ -170,7 +121,7 @@ class Design:
         Parameters
         ----------
         values : ndarray
-            v, shape (C, k), or a stack of them, (R, C, k).
+            v, shape (C, k), or a stack of them, (R, C, k). Of `float32` they may be added in single precision.
 
         Returns
         -------
@@ -183,15 +134,7 @@ class Design:
         return np.asarray(self._adjoint(values[None])[0])
 
     def _adjoint(self, stack: Floats) -> Floats:
-        t, m, _, parts = self._fused
-        count = len(stack)
-        groups = parts[0].shape[1] // m**t
-        rows = np.zeros((groups * t, m, count))
-        rows[: self.cohorts * self.hashes, : self.cells] = np.repeat(np.moveaxis(stack, 0, 2), self.hashes, axis=0)
-        tables = _fill(rows.reshape(groups, t, m, count))
-        columns = tables.ravel() if count == 1 else tables.reshape(-1, count)
-        found = np.concatenate(on_every_core(lambda part: part @ columns, parts))
-        return np.ascontiguousarray(found.reshape(self.symbols, count).T)
+        return self._grouped.adjoint(stack)
 
     def weighted_gram(self, weights: Floats | None = None) -> Floats:
         """H' diag(w) H; without weights the Gram matrix H' H.
@@ -386,36 +329,6 @@ class Design:
         order = np.argsort(inverse, kind="stable")
         starts = np.cumsum(sizes) - sizes
         return [np.sort(order[a : a + n]) for a, n in zip(starts, sizes, strict=True) if n > 1]
-
-
-def _fill(rows: Floats) -> Floats:
-    """The sum of one entry of each row, for every choice of entries: shape (G, t, m, R) to (G, m**t, R).
-
-    Halves are built first, so that the last step, which is most of the work, adds long runs.
-
-    >>> _fill(np.array([[[[1.0], [2.0]], [[10.0], [20.0]]]])).ravel()
-    array([11., 21., 12., 22.])
-    """
-    groups, t, _, count = rows.shape
-    if t == 1:
-        return rows[:, 0]
-    left, right = _fill(rows[:, : t // 2]), _fill(rows[:, t // 2 :])
-    return np.asarray((left[:, :, None] + right[:, None]).reshape(groups, -1, count))
-
-
-def _fold(tables: Floats, t: int, m: int) -> Floats:
-    """The adjoint of `_fill` for one vector: sums over all choices with a given entry, (G, m**t) to (G, t, m).
-
-    >>> _fold(np.array([[11.0, 21.0, 12.0, 22.0]]), 2, 2)
-    array([[[32., 34.],
-            [23., 43.]]])
-    """
-    if t == 1:
-        return tables[:, None]
-    halves = tables.reshape(len(tables), m ** (t // 2), -1)
-    # On short axes einsum takes a quarter of the time of a sum.
-    left, right = _fold(np.einsum("gab->ga", halves), t // 2, m), _fold(np.einsum("gab->gb", halves), t - t // 2, m)
-    return np.concatenate([left, right], axis=1)
 
 
 def _mirrored(full: Floats, block: int = 512) -> Floats:

@@ -19,6 +19,17 @@ from deniable.mechanisms.krr import KRR
 from deniable.mechanisms.odds import other_weight, parse_epsilon
 from deniable.noise import Entropy
 
+_FEW_FOR_ONE = (
+    8  # places for one that is drawn, up to which listing all of them is faster than keeping those that moved
+)
+
+
+class _Unmoved(dict[int, int]):
+    """The numbers 0, 1, 2, ..., in their places but for those that have moved."""
+
+    def __missing__(self, place: int) -> int:
+        return place
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Subset(HitOrMiss):
@@ -105,17 +116,16 @@ class Subset(HitOrMiss):
         drawn = [other + (other >= truth) for other in self._drawn(self.cells - 1, entropy)]
         if word < self.inside:
             drawn[-1] = truth
-        return sum(1 << cell for cell in drawn)
+        return _bits(drawn)
 
     def _drawn(self, among: int, entropy: Entropy) -> list[int]:
         """w distinct numbers below `among`: a shuffle that stops after w steps."""
-        moved: dict[int, int] = {}  # the places that it has touched
-        drawn = []
-        for step in range(self.size):
-            place = step + entropy.uniform_below(among - step)
-            drawn.append(moved.get(place, place))
-            moved[place] = moved.get(step, step)
-        return drawn
+        # Which of the two it is depends on the survey alone; they hold the same numbers.
+        places = list(range(among)) if among <= _FEW_FOR_ONE * self.size else _Unmoved()
+        for step, beyond in enumerate(entropy.falling_below(among, self.size)):
+            place = step + beyond
+            places[step], places[place] = places[place], places[step]
+        return list(map(places.__getitem__, range(self.size)))
 
     def allows(self, response: int) -> bool:
         return 0 <= response < self.outputs and response.bit_count() == self.size
@@ -145,7 +155,7 @@ class Subset(HitOrMiss):
     def randomize_again(self, response: int, again: int, entropy: Entropy) -> int:
         # The other set is drawn whether or not it is sent, so that the work does not depend on it.
         word = entropy.word()
-        other = sum(1 << cell for cell in self._drawn(self.cells, entropy))
+        other = _bits(self._drawn(self.cells, entropy))
         return response if word < self.again_thresholds(again)[0] else other
 
     def title(self, *, own_cells: bool) -> str:
@@ -168,3 +178,15 @@ class Subset(HitOrMiss):
     def check(self, encoding: Carrier) -> None:
         if not encoding.own_cells:
             raise SurveyError(f"subset selection must have a cell for every symbol, got {encoding.kind!r} cells")
+
+
+def _bits(cells: Sequence[int]) -> int:
+    """The number with these bits.
+
+    >>> _bits([0, 3])
+    9
+    """
+    found = 0
+    for cell in cells:
+        found |= 1 << cell
+    return found

@@ -104,6 +104,19 @@ class Stripe:
             rest //= order
         return self.first + period * self.length + -dot * self.inverse % order * self.run
 
+    def starts(self) -> list[int]:
+        """The same for every period.
+
+        >>> Stripe(first=3, below=1, periods=2, length=2, run=1, order=2, lead=0, inverse=1, digits=[1]).starts()
+        [3, 6]
+        """
+        order, products = self.order, [self.lead]
+        for digit in self.digits:  # each counts slower than those before it
+            products = [product + times * digit for times in range(order) for product in products]
+        offsets = [-product * self.inverse % order * self.run for product in range(order)]
+        periods = range(self.first, self.first + self.periods * self.length, self.length)
+        return [first + offsets[product % order] for first, product in zip(periods, products, strict=True)]
+
 
 @dataclass(frozen=True, slots=True)
 class Projective(BlockEncoding):
@@ -172,12 +185,11 @@ class Projective(BlockEncoding):
         return found
 
     def encode(self, cohort: int, key: int) -> tuple[int, ...]:
-        return tuple(
-            cell
-            for stripe in reversed(list(self.stripes(key)))
-            for start in map(stripe.start, range(stripe.periods if stripe.run else 0))
-            for cell in range(start, start + stripe.run)
-        )
+        cells: list[int] = []
+        for stripe in reversed(list(self.stripes(key))):
+            runs = stripe.starts()
+            cells += runs if stripe.run == 1 else [cell for start in runs for cell in range(start, start + stripe.run)]
+        return tuple(cells)
 
     def stripes(self, key: int) -> "Iterator[Stripe]":
         """The cells of a symbol without listing them: as many stripes as there are digits, the last one first.

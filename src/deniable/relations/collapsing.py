@@ -193,13 +193,11 @@ def _numbers(table: Any, name: str, what: str) -> Floats:
 
 def _spark_counts(frame: Any, wanted: Sequence[str], counts: str | None) -> Any:
     """One group-by on Spark: the distinct rows, and how many people each has."""
-    import pyarrow as pa
-
     _check_names(frame.columns, wanted)
     keys = [name for name in wanted if name != counts]
     grouped = frame.groupBy(*keys)
     found = grouped.count() if counts is None else grouped.sum(counts)
-    return pa.Table.from_pandas(found.toDF(*keys, "__people").toPandas(), preserve_index=False)
+    return found.toDF(*keys, "__people").toArrow()
 
 
 def outcome_columns(data: Any, name: str, survey: Survey) -> list[str]:

@@ -78,6 +78,32 @@ def test_prevalence_is_the_closed_form(name: str) -> None:
     assert fit.shares().loc["yes", "share"] == pytest.approx((count / 100_000 - low) / (high - low), abs=1e-6)
 
 
+def test_coefficients_of_a_matrix_equal_direct_maximum_likelihood() -> None:
+    """Three answers, four things to say: the multinomial logit by its own definition, from fifty starts."""
+    law = np.array([[0.5, 0.2, 0.2, 0.1], [0.1, 0.6, 0.1, 0.2], [0.1, 0.1, 0.3, 0.5]])
+    survey = dn.design(law.tolist(), symbols=["a", "b", "c"])
+    rng = np.random.default_rng(11)
+    x = rng.integers(-1, 3, 3000)
+    odds = np.exp(np.column_stack([np.zeros(3000), 0.3 + 0.4 * x, -0.2 - 0.5 * x]))
+    chance = odds / odds.sum(axis=1, keepdims=True) @ law
+    said = (rng.random(3000)[:, None] > chance.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    fit = dn.regress("said ~ x", {"said": said, "x": x}, survey=survey)
+
+    def both(b: Any) -> tuple[float, Any]:
+        share = np.exp(np.column_stack([np.zeros(3000), b[0] + b[1] * x, b[2] + b[3] * x]))
+        share /= share.sum(axis=1, keepdims=True)
+        joint = share * law[:, said].T
+        p = joint.sum(axis=1)
+        away = (joint / p[:, None] - share)[:, 1:]
+        return -float(np.log(p).sum()), -np.array([away[:, 0].sum(), away[:, 0] @ x, away[:, 1].sum(), away[:, 1] @ x])
+
+    points = np.random.default_rng(9).normal(size=(50, 4))
+    best = min((minimize(both, b, method="BFGS", jac=True) for b in points), key=lambda end: end.fun)
+    assert fit.llf >= -best.fun - 1e-6
+    polished = root(lambda b: both(b)[1], best.x, tol=1e-12)
+    assert fit.params.to_numpy().T.ravel() == pytest.approx(polished.x, abs=1e-6)
+
+
 CHANNELS = {
     "krr": dn.krr(symbols=3, epsilon=2),
     "krappor": dn.krappor(symbols=3, epsilon=2),

@@ -28,8 +28,8 @@ def add(commands: Commands) -> None:
             "Of groups that are known in the clear, a tally for each:\n\n"
             "  deniable crosstab --group women=women.tally --group men=men.tally\n\n"
             "Where people of each group were asked with two different dice, name both, and what is always said:\n\n"
-            "  deniable crosstab --group women=a.tally --group women=b.tally --group men=c.tally --group men=d.tally\n"
-            "    --noncompliance no\n\n"
+            "  deniable crosstab --group women=a.tally --group women=b.tally --group men=c.tally \\\n"
+            "    --group men=d.tally --noncompliance no\n\n"
             "Shares are within rows. + and - mark cells that surely have more or fewer people than independence\n"
             "would give them; all marks together are right with the level's probability."
         ),

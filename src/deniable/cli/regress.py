@@ -39,7 +39,9 @@ def add(commands: Commands) -> None:
     parser.option("--strata", "COLUMN", "a column of strata")
     parser.option("--offset", "COLUMN", "a column that is added to the linear predictor")
     parser.option("--base", "ANSWER", "the answer that the others are compared with")
-    parser.option("--missing", "HOW", "drop rows with a missing value (default) or raise", word("drop", "raise"))
+    parser.option(
+        "--missing", "HOW", "what becomes of rows with a missing value: drop (default) or raise", word("drop", "raise")
+    )
     parser.add_argument("--robust", action="store_true", help="standard errors that hold where the model is wrong")
     parser.add_argument("--json", action="store_true", help="print JSON: coefficients, errors and intervals")
 

@@ -59,7 +59,7 @@ def _run(args: argparse.Namespace) -> None:
     candidates = symbols_from(args, "candidates")
     with Reporter("tabulating", after=_AFTER):
         several = args.noncompliance is not None
-        data = load_tallies(args.tallies) if args.tallies else _groups(args.group, several=several)
+        data: Any = load_tallies(args.tallies) if args.tallies else _groups(args.group, several=several)
         found = crosstab(
             data,
             args.rows,

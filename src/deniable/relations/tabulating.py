@@ -1,7 +1,7 @@
 """`crosstab`: from tallies to a cross-table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -143,7 +143,12 @@ def _score_limits(estimate: Estimate, raw: Floats) -> Callable[[float], Floats] 
     model = mechanism_model(mechanism)
     moments = ScoreMoments(float(model.base), float(model.slope), raw.size)
     rows = project(raw.ravel()).reshape(raw.shape).sum(axis=1)
-    return lambda level: score_limits(raw, rows, moments, estimate.n, float(-ndtri((1 - level) / 2)))
+
+    @lru_cache(maxsize=4)  # shares, differences and ratios ask for the same level
+    def limits(level: float) -> Floats:
+        return score_limits(raw, rows, moments, estimate.n, float(-ndtri((1 - level) / 2)))
+
+    return limits
 
 
 def _test_pair(estimate: Estimate, raw: Floats, order: npt.NDArray[np.intp], covariance: Floats) -> Independence:

@@ -82,7 +82,12 @@ def test_groups_with_dice_of_their_own_and_those_who_always_say_no(
     rest = ["said ~ 1", str(tmp_path / "rows.parquet"), "--counts", "people", "--group", "dice"]
     for options in ([], ["--noncompliance", "no"]):
         fit = dn.regress(
-            "said ~ 1", rows, survey=designs, group="dice", counts="people", noncompliance=(options or [None])[-1]
+            "said ~ 1",
+            rows,
+            survey=designs,
+            group="dice",
+            counts="people",
+            noncompliance=options[-1] if options else None,
         )
         assert main(["regress", *surveys, *rest, *options]) == 0
         assert capsys.readouterr().out == fit.summary() + "\n"

@@ -123,7 +123,7 @@ def test_score_limits_know_the_variance_under_the_hypothesis(survey: Any) -> Non
 
 def test_repeated_noise_and_other_mechanisms_have_fieller_limits() -> None:
     shares = {("a", "b"): JOINT}
-    asked = {"a": dn.krr(2, epsilon=1), "b": dn.krr(3, epsilon=1), "epsilon": 4, "relate": [("a", "b")]}
+    asked: dict[str, Any] = {"a": dn.krr(2, epsilon=1), "b": dn.krr(3, epsilon=1), "epsilon": 4, "relate": [("a", "b")]}
     once, again = dn.form(**asked), dn.form(**asked, participation="window")
     tables = [
         dn.crosstab(dn.simulate(form, shares, n=5000, rng=np.random.default_rng(1)), "a", "b") for form in (once, again)

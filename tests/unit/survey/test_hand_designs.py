@@ -157,8 +157,8 @@ EVERY = {
 def test_a_design_can_be_decoded_regressed_planned_and_told(name: str) -> None:
     """Counts that are exactly what the table gives: decoding and regression return the shares."""
     survey = EVERY[name]
-    said = survey.mechanism.said
-    truth = np.array([0.7, 0.3]) if len(survey.symbols) == 2 else np.array([0.5, 0.2, 0.3])
+    said, symbols = survey.mechanism.said, survey.symbols or ()
+    truth = np.array([0.7, 0.3]) if len(symbols) == 2 else np.array([0.5, 0.2, 0.3])
     law = [[float(survey.mechanism.probability(y, (cell,))) for y in range(len(said))] for cell in range(len(truth))]
     counts = np.round(10**6 * truth @ np.array(law)).astype(int)
     tally = dn.count(survey, dict(zip(said, counts.tolist(), strict=True)))
@@ -170,7 +170,7 @@ def test_a_design_can_be_decoded_regressed_planned_and_told(name: str) -> None:
     assert dn.plan(effect=0.1, share=0.3, n=plan.n, survey=survey).power == pytest.approx(0.8, abs=0.01)
     told = " ".join(text for _, text in notice(survey))
     assert all(f"says {word} with probability" in told or f"{word} with probability" in told for word in said)
-    spent = [survey.privacy().between(a, b) for a in survey.symbols for b in survey.symbols if a != b]
+    spent = [survey.privacy().between(a, b) for a in symbols for b in symbols if a != b]
     exact = [
         max(np.log(p / q) if q else np.inf for p, q in zip(law[a], law[b], strict=True) if p)
         for a in range(len(truth))

@@ -2,6 +2,7 @@
 
     python -m studies.crosstabs            # writes docs/results/crosstabs.csv: a quarter of an hour
     python -m studies.crosstabs --repeats 200
+    python -m studies.crosstabs --summary  # the table of docs/results/relations.md, from the file
 
 Each row of the table is one setting: a mechanism, a population, a number of people. A coverage of 95 % in 2,000 tables
 has a standard error of .5 percentage points.
@@ -24,6 +25,7 @@ from deniable.relations import Crosstab
 PAGE = Path(__file__).parent.parent / "docs" / "results" / "crosstabs.csv"
 LEVEL = 0.95  # of the intervals
 SIZE = 0.05  # of the test
+BOUNDS = (0.94, 0.965)  # in which coverage should be
 PEOPLE = (500, 5_000, 100_000)
 NAMES = "what", "mechanism", "table", "people", "truth"  # columns that name a row
 
@@ -131,13 +133,34 @@ def settings() -> Iterator[tuple[dict[str, object], Callable[[int, np.random.Gen
                     yield row, partial(pair_tables, form_of(table, epsilon), table, n), table
 
 
+def summary(rows: list[dict[str, str]]) -> Iterator[str]:
+    """Rows of the page's table: how many settings are outside the bounds, and by more than chance gives."""
+    repeats = np.array([int(row["repeats"]) for row in rows])
+    for name in ("cells", "conditionals", "difference", "ratio"):
+        found = np.array([float(row[name]) for row in rows])
+        below, above = (3 * np.sqrt(bound * (1 - bound) / repeats) for bound in BOUNDS)
+        values = [f"{100 * value:.1f} %" for value in (found.mean(), found.min(), found.max())]
+        counts = [
+            (found < BOUNDS[0]).sum(),
+            (found < BOUNDS[0] - below).sum(),
+            (found > BOUNDS[1]).sum(),
+            (found > BOUNDS[1] + above).sum(),
+        ]
+        yield "| " + " | ".join([name, *values, *map(str, counts)]) + " |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=23)
     parser.add_argument("--output", type=Path, default=PAGE)
     parser.add_argument("--missing", action="store_true", help="only rows that the file has with fewer repeats, or not")
+    parser.add_argument("--summary", action="store_true", help="only print the table of the page")
     given = parser.parse_args()
+    if given.summary:
+        with given.output.open(newline="") as file:
+            print(*summary(list(csv.DictReader(file))), sep="\n")
+        return
     rows: dict[tuple[str, ...], dict[str, object]] = {}
     if given.missing and given.output.exists():
         with given.output.open(newline="") as file:

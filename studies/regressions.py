@@ -1,6 +1,7 @@
 """What intervals of regressions on reports cover, and how precise they are against theory: docs/results/relations.md.
 
     python -m studies.regressions --seconds 400 --processes 16 --repeats 1000
+    python -m studies.regressions --only "crosswise, 1/4 500"   # other rows of the file stay as they are
 
 Rows are drawn by their covariates, a truth, and a report from the exact channel of the survey; the study needs no table
 and no formula. A setting that has not had its repeats when the time is up says how many it had.
@@ -44,6 +45,7 @@ PEOPLE = (500, 5_000, 100_000)
 PROFILED = 5_000  # people up to whom profile limits are looked at, too: beyond they are Wald's
 CLUSTERS = 60  # of each sample with clusters
 ALIKE = 0.3  # correlation, within a cluster, of the normal scores that decide the truths
+NAMES = "model", "survey", "errors", "people"  # columns that name a row
 SIGMA = 8.0  # of the linear model, on a scale from 0 to 100
 
 # Coefficients of a constant, a number from -2 to 2 and a group, a row for each answer but the first.
@@ -304,11 +306,14 @@ def _theory(setting: Setting) -> Floats:
     return np.sqrt(np.diag(np.linalg.inv(total)) / np.diag(np.linalg.inv(whole)))
 
 
+def title(setting: Setting) -> str:
+    return f"{setting.model} {setting.name} {setting.people} {setting.errors}"
+
+
 def worked(place: int, part: int, repeats: int, until: float) -> tuple[int, Repeats]:
     """Some repeats of one setting."""
     setting = list(settings())[place]
-    name = f"{setting.model} {setting.name} {setting.people} {setting.errors}"
-    rng = np.random.default_rng([23, zlib.crc32(name.encode()), part])
+    rng = np.random.default_rng([23, zlib.crc32(title(setting).encode()), part])
     seen = Repeats()
     for _ in range(repeats):
         if time.time() > until:
@@ -349,26 +354,30 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--output", type=Path, default=PAGE)
+    parser.add_argument("--only", action="append", help="part of a row's model, survey, people and errors")
     given = parser.parse_args()
     every, until, parts = list(settings()), time.time() + given.seconds, 8
+    wanted = [place for place, each in enumerate(every) if not given.only or any(o in title(each) for o in given.only)]
     found: dict[int, list[Repeats]] = {}
     with ProcessPoolExecutor(given.processes) as pool:
         each = -(-given.repeats // parts)
-        asked = [pool.submit(worked, place, part, each, until) for part in range(parts) for place in range(len(every))]
+        asked = [pool.submit(worked, place, part, each, until) for part in range(parts) for place in wanted]
         for done in as_completed(asked):
             place, seen = done.result()
             found.setdefault(place, []).append(seen)
-    with given.output.open("w", newline="") as file:
-        writer = None
-        for place in sorted(found):
-            if not any(part.covered for part in found[place]):
-                continue
+    rows: dict[tuple[str, ...], dict[str, object]] = {}
+    if given.only and given.output.exists():
+        with given.output.open(newline="") as file:
+            rows = {tuple(row[name] for name in NAMES): dict(row) for row in csv.DictReader(file)}
+    for place in sorted(found):
+        if any(part.covered for part in found[place]):
             row = line(every[place], found[place])
-            writer = writer or csv.DictWriter(file, list(row), lineterminator="\n")
-            if file.tell() == 0:
-                writer.writeheader()
-            writer.writerow(row)
+            rows[tuple(str(row[name]) for name in NAMES)] = row
             print(*row.values(), sep="\t", flush=True)
+    with given.output.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(next(iter(rows.values()))), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows.values())
 
 
 if __name__ == "__main__":

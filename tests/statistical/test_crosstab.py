@@ -43,12 +43,37 @@ def test_intervals_cover(name: str) -> None:
 @pytest.mark.slow
 def test_limits_without_the_noise_of_the_reports_are_caught() -> None:
     """Those of a table whose answers were seen in the clear."""
-    clear = (replace(found, covariance=plain(found.raw.ravel())) for found in tables("pair", related=True))
+    clear = (
+        replace(found, covariance=plain(found.raw.ravel()), row_limits=None) for found in tables("pair", related=True)
+    )
     reject("crosstab-coverage", p_value(measured(clear, RELATED["2 x 2"])["difference"]))
 
 
 def plain(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.asarray((np.diag(shares) - np.outer(shares, shares)) / PEOPLE)
+
+
+def rare(fieller: bool) -> float:
+    """Coverage of a share within a row, with three people of 500 behind the cell, and hardly any noise."""
+    table = RELATED["2 x 2, rare"]
+    rng = generator(f"crosstab rare {fieller}")
+    goal, inside = table[0, 1] / table[0].sum(), 0
+    for found in pair_tables(form_of(table, 8), table, 500, REPEATS, rng):
+        used = replace(found, row_limits=None) if fieller else found
+        low, high = used.conditional_intervals()[0, 1]
+        inside += bool(low <= goal <= high)
+    return inside / REPEATS
+
+
+@pytest.mark.slow
+def test_shares_with_few_people_behind_a_cell_are_covered() -> None:
+    accept("crosstab-coverage", p_value(rare(fieller=False)))
+
+
+@pytest.mark.slow
+def test_limits_from_the_estimated_variance_alone_are_caught() -> None:
+    """Fieller's: with no report behind the cell the estimated variance is nearly nothing."""
+    reject("crosstab-coverage", p_value(rare(fieller=True)))
 
 
 @pytest.mark.slow

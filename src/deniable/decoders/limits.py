@@ -211,6 +211,7 @@ class SkewedLimits(Limits):
     third: Floats  # third cumulant
     step: Floats  # how far one report moves the mass
     collisions: Collisions | None = None
+    extra: float = 1.0  # reports added on the skewed side: one as Garwood's limits have it, a half as Jeffreys'
 
     @property
     def errors(self) -> Floats:
@@ -241,8 +242,8 @@ class SkewedLimits(Limits):
         known = np.isfinite(self.variance)
         variance = np.where(known, self.variance, 0.0)
         near = -ndtri(alpha / 2) * np.sqrt(variance)
-        far = self.step + _gamma_reach(variance + self.step**2, np.abs(self.third) + self.step**3, alpha / 2)
-        far = np.maximum(near, far)
+        added = variance + self.extra * self.step**2, np.abs(self.third) + self.extra * self.step**3
+        far = np.maximum(near, self.extra * self.step + _gamma_reach(*added, alpha / 2))
         right = self.third >= 0
         below, above = np.where(right, near, far), np.where(right, far, near)
         return np.where(known, below, np.inf), np.where(known, above, np.inf)
@@ -258,7 +259,8 @@ class SkewedLimits(Limits):
             return np.asarray(found)
         # Elsewhere: the level at which the lower limit is zero, by bisection of its logarithm.
         met = None if self.collisions is None else self.collisions.part(bent)
-        part = SkewedLimits(self.centre[bent], self.variance[bent], self.third[bent], self.step[bent], met)
+        own = self.centre[bent], self.variance[bent], self.third[bent], self.step[bent]
+        part = SkewedLimits(*own, met, self.extra)
         low, high = np.full(len(bent), -690.0), np.full(len(bent), np.log(2.0))
         for _ in range(30):
             middle = (low + high) / 2
@@ -266,6 +268,9 @@ class SkewedLimits(Limits):
             high, low = np.where(outside, middle, high), np.where(outside, low, middle)
         found[bent] = np.exp(high) / 2
         return np.asarray(found)
+
+    def nominal(self) -> Limits:
+        return replace(self, extra=0.5)
 
 
 def _gamma_reach(variance: Floats, third: Floats, tail: Floats) -> Floats:

@@ -1,7 +1,6 @@
 """Rows of a regression: tables of any kind, collapsed to counts of rows that are equal in all that the model sees."""
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +15,6 @@ from deniable.survey import Survey
 from deniable.tally import refused_rows
 
 Floats = npt.NDArray[np.float64]
-
-# Transforms whose values depend on all rows: rows with equal covariates are then not collapsed before they are made.
-STATEFUL = re.compile(r"\b(center|scale|standardize|bs|cc|cr|cs|poly|lag)\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,7 @@ def collapsed(
     dropped = _dropped(before, int(people.sum()), missing)
     each = np.ones(kept.num_rows) if weights is None else _numbers(kept, weights, "weights")
     if not np.isfinite(each).all() or (each <= 0).any():
-        bad = int((~(each > 0)).sum())
+        bad = int((~(np.isfinite(each) & (each > 0))).sum())
         raise DataError(
             f"weights must be positive numbers, got {bad:,} that are not; leave out the rows that count nothing"
         )
@@ -154,6 +150,8 @@ def read_table(data: Any, wanted: Sequence[str]) -> Any:
 def _column(values: Any) -> Any:
     import pyarrow as pa
 
+    if isinstance(values, str) or not hasattr(values, "__len__"):
+        raise DataError(f"columns must be lists of values, got {type(values).__name__}; write [{str(values)[:20]}]")
     if len(values) and isinstance(next(iter(values)), Report):
         values = [None if value is None else value.pack() for value in values]
     return pa.array(values, from_pandas=True)
@@ -195,13 +193,11 @@ def _numbers(table: Any, name: str, what: str) -> Floats:
 
 def _spark_counts(frame: Any, wanted: Sequence[str], counts: str | None) -> Any:
     """One group-by on Spark: the distinct rows, and how many people each has."""
-    import pyarrow as pa
-
     _check_names(frame.columns, wanted)
     keys = [name for name in wanted if name != counts]
     grouped = frame.groupBy(*keys)
     found = grouped.count() if counts is None else grouped.sum(counts)
-    return pa.Table.from_pandas(found.toDF(*keys, "__people").toPandas(), preserve_index=False)
+    return found.toDF(*keys, "__people").toArrow()
 
 
 def outcome_columns(data: Any, name: str, survey: Survey) -> list[str]:

@@ -76,9 +76,10 @@ class Crosstab:
         Reports.
     cell_limits : callable
         Limits of the cells for a level.
-    row_shares, row_limits : ndarray and callable
-        Unbiased estimates of the shares within a row, and their limits for a level, where rows are groups: how large
-        those are is known. Else None.
+    row_shares : ndarray, optional
+        Unbiased estimates of the shares within a row, where rows are groups: how large those are is known.
+    row_limits : callable, optional
+        Limits of the shares within a row for a level; without them they are Fieller's, from the covariance.
     independence : Independence
         The test that rows and columns have nothing to do with each other.
 
@@ -138,7 +139,10 @@ class Crosstab:
         return np.asarray(np.divide(table, whole, out=np.full(table.shape, np.nan), where=whole > 0))
 
     def conditional_intervals(self, level: float = 0.95) -> Floats:
-        """Confidence intervals of the shares within a row (Fieller); 0 to 1 where hardly anything is known of a row.
+        """Confidence intervals of the shares within a row; 0 to 1 where hardly anything is known of a row.
+
+        Of groups Jeffreys' limits, of related questions score limits (Fieller's for mechanisms that do not treat all
+        cells alike, and where devices repeat their noise).
 
         Parameters
         ----------

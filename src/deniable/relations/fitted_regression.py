@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import DataError, DecodeError
+from deniable.errors import DecodeError
+from deniable.relations.collapsing import read_table
 from deniable.relations.fitting import maximise, share_errors
+from deniable.relations.model_rows import covariates_of
 from deniable.relations.outcome_models import OutcomeModel
 from deniable.relations.problem import ReportLikelihood
 from deniable.relations.profile import profile_limits
@@ -56,6 +58,8 @@ class Regression:
         What a reader must know.
     spec, problem : object
         How covariates are made, and the likelihood.
+    columns : tuple of str
+        The columns that predictions need.
     offset_name : str, optional
         The column of the offset.
     hidden : tuple
@@ -96,6 +100,7 @@ class Regression:
     notes: tuple[str, ...]
     spec: Any = field(repr=False)
     problem: ReportLikelihood = field(repr=False)
+    columns: tuple[str, ...] = ()
     offset_name: str | None = None
     hidden: tuple[Any, ...] = ()
     started: int = 1
@@ -235,17 +240,6 @@ class Regression:
         found = [profile_limits(self.problem, self.theta, place, z, float(steps[place])) for place in range(size)]
         return np.asarray(found) / self._units[:, None]
 
-    def _matrix(self, data: Any) -> tuple[Floats, Floats]:
-        import pandas as pd
-
-        frame = data if hasattr(data, "iloc") else pd.DataFrame(data)
-        try:
-            x = np.asarray(self.spec.get_model_matrix(frame), float)
-        except Exception as problem:
-            raise DataError(f"data must have the covariates of the formula: {problem}") from None
-        shift = np.zeros(len(x)) if self.offset_name is None else np.asarray(frame[self.offset_name], float)
-        return x / self.scale, shift
-
     def predict(self, data: Any = None, *, level: float | None = None) -> Any:
         """The share of every answer at some covariates; of numbers, the mean.
 
@@ -264,7 +258,12 @@ class Regression:
         """
         import pandas as pd
 
-        x, shift = (self.problem.x[0], self.problem.offset) if data is None else self._matrix(data)
+        if data is None and self.hidden:
+            raise DecodeError("data must be given where a covariate is randomised: nobody's value of it is known")
+        x, shift = self.problem.x[0], self.problem.offset
+        if data is not None:
+            x, shift = covariates_of(self.spec, read_table(data, self.columns).to_pandas(), self.offset_name)
+            x = x / self.scale
         size = self.problem.outcome_size
         theta, cov = self.theta[:size], self._finite()[:size, :size]
         if self.is_linear:
@@ -346,7 +345,7 @@ class Regression:
         Parameters
         ----------
         terms : str or list of str
-            Names of `terms`.
+            Names of `terms`, or terms of the formula: "C(region)" stands for all of its columns.
 
         Returns
         -------

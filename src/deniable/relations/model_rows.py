@@ -1,5 +1,6 @@
 """What a regression sees of its rows: how likely each report is, the covariates, and what is refused of them."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,22 @@ def model_matrices(right: str, frame: Any, rows: CollapsedRows, hidden: Any, ext
         clear = np.column_stack([np.ones(len(clear)), clear])
     clear = clear / np.sqrt(np.maximum((clear**2).mean(axis=0), 1e-300))
     return parts, made.model_spec, list(made.columns), (name, values), likely, clear
+
+
+def covariates_of(spec: Any, frame: Any, offset: str | None) -> tuple[Floats, Floats]:
+    """The model matrix and the offset of other rows than those that were fitted."""
+    from formulaic.errors import DataMismatchWarning
+
+    try:
+        with warnings.catch_warnings():  # of values that were not fitted, which would be taken for the first one
+            warnings.simplefilter("error", DataMismatchWarning)
+            x = np.asarray(spec.get_model_matrix(frame), float)
+    except Exception as problem:
+        raise DataError(f"data must have the covariates of the formula: {problem}") from None
+    if len(x) < len(frame):
+        gone = f"{len(frame) - len(x):,} of {len(frame):,} rows"
+        raise DataError(f"data must have no missing values, got {gone} with one; leave them out")
+    return x, np.zeros(len(frame)) if offset is None else offset_of(frame, offset)
 
 
 def check_covariates(x: Floats, terms: list[str], people: int) -> None:

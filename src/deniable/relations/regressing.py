@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DecodeError, require
-from deniable.relations.collapsing import STATEFUL, CollapsedRows, collapsed, outcome_columns
+from deniable.relations.collapsing import CollapsedRows, collapsed, outcome_columns
 from deniable.relations.estimating import STARTS, Estimated, estimated
 from deniable.relations.fitted_regression import Regression
+from deniable.relations.formulas import STATEFUL, read_formula
 from deniable.relations.likelihoods import outcome_symbols
 from deniable.relations.model_rows import (
     bin_edges,
@@ -54,6 +55,7 @@ def regress(
     ----------
     formula : str
         As "smokes ~ age + C(region)"; on the left the column of reports. Formulas are those of `formulaic`.
+        Transforms that look at all rows, as center(age), see each row once, however many people it stands for.
     data : table, path or mapping
         pandas, Polars, Arrow, DuckDB or Spark, a Parquet file, or a mapping of columns. The outcome's column has
         reports: cell numbers, packed bytes or `Report` objects; with several cohorts and cell numbers a column `cohort`
@@ -113,9 +115,7 @@ def regress(
     [0.2, 0.425]
     """
     require("to use deniable.regress", "relations")
-    import formulaic
-
-    name, right = _sides(formula)
+    name, right, used = read_formula(formula)
     surveys = _surveys(survey, group)
     first = next(iter(surveys.values()))
     symbols = outcome_symbols(first, candidates)
@@ -126,15 +126,7 @@ def regress(
     if starts < 0:
         raise DecodeError(f"starts must be at least 0, got {starts}; it is how many searches follow the first")
     hidden = _one_hidden(randomized)
-    try:
-        parsed = formulaic.Formula(right)
-        used = sorted(str(variable) for variable in parsed.required_variables)
-    except Exception as failure:
-        raise DecodeError(f"formula must be one that formulaic reads, got {formula!r}: {failure}") from None
-    used = [variable for variable in used if variable != "np"]
     reports = outcome_columns(data, name, first)
-    if name in used:
-        raise DecodeError(f"formula must not have its outcome on the right, got {name!r} there")
     if hidden and hidden[0] not in used:
         raise DecodeError(f"randomized must name a covariate of the formula, got {hidden[0]!r}")
     extra = outcome_columns(data, hidden[0], hidden[1]) if hidden else []
@@ -168,18 +160,10 @@ def regress(
         theta=found.fit.theta, covariance_scaled=found.covariance, unknown=found.unknown, scale=scale,
         llf=found.fit.value, nobs=rows.people, dropped=rows.dropped, distinct=len(rows.counts),
         converged=found.fit.converged, freedom=found.freedom, cov_type=found.kind,
-        notes=tuple(_notes(found, rows)), spec=spec, problem=problem, offset_name=offset, hidden=hidden_values,
+        notes=tuple(_notes(found, rows)), spec=spec, problem=problem,
+        columns=(*used, offset) if offset else tuple(used), offset_name=offset, hidden=hidden_values,
         started=starts + 1, likelihoods=found.tried,
     )  # fmt: skip
-
-
-def _sides(formula: str) -> tuple[str, str]:
-    if not isinstance(formula, str) or formula.count("~") != 1:
-        raise DecodeError(f"formula must be text as 'answer ~ covariates', got {str(formula)[:60]!r}")
-    left, right = (side.strip() for side in formula.split("~"))
-    if not left or not right:
-        raise DecodeError(f"formula must have an outcome and covariates (1, if there are none), got {formula!r}")
-    return left.strip("`"), right
 
 
 def _surveys(survey: Any, group: str | None) -> dict[Any, Survey]:

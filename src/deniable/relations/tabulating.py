@@ -1,19 +1,21 @@
 """`crosstab`: from tallies to a cross-table."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from deniable.decoders import Estimate, JeffreysLimits, decode, project
 from deniable.errors import DecodeError
 from deniable.relations.crosstab import Crosstab, Side, as_groups, deviations
 from deniable.relations.groups import GroupShares, group_of, support_of, with_always
 from deniable.relations.independence import Independence, chi_square
+from deniable.relations.ratios import ScoreMoments, score_limits
 from deniable.tally import FormTally, Tally
-from deniable.theory import expected_loss
+from deniable.theory import expected_loss, mechanism_model
 
 Floats = npt.NDArray[np.float64]
 
@@ -126,9 +128,27 @@ def _of_pair(tally: FormTally, rows: str, columns: str, settings: Mapping[str, A
         estimate.n,
         lambda level: estimate.intervals(level, exact=False)[order],
         None,
-        None,
+        _score_limits(estimate, raw),
         _test_pair(estimate, raw, order, covariance),
     )
+
+
+def _score_limits(estimate: Estimate, raw: Floats) -> Callable[[float], Floats] | None:
+    """Score limits of the shares within rows, for mechanisms that treat all cells alike: those of `dn.form`."""
+    survey = estimate.tally.survey
+    mechanism = survey.mechanism
+    alike = mechanism.two_valued and mechanism.hits is not None and survey.encoding.own_cells
+    if not alike or survey.repeats_noise:
+        return None
+    model = mechanism_model(mechanism)
+    moments = ScoreMoments(float(model.base), float(model.slope), raw.size)
+    rows = project(raw.ravel()).reshape(raw.shape).sum(axis=1)
+
+    @lru_cache(maxsize=4)  # shares, differences and ratios ask for the same level
+    def limits(level: float) -> Floats:
+        return score_limits(raw, rows, moments, estimate.n, float(-ndtri((1 - level) / 2)))
+
+    return limits
 
 
 def _test_pair(estimate: Estimate, raw: Floats, order: npt.NDArray[np.intp], covariance: Floats) -> Independence:

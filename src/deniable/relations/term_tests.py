@@ -14,7 +14,11 @@ def wald_test(fit: Any, terms: str | list[str]) -> tuple[float, int, float]:
     from scipy.stats import chi2
     from scipy.stats import f as fisher
 
-    asked = [terms] if isinstance(terms, str) else list(terms)
+    wide = {str(term): [fit.terms[place] for place in places] for term, places in fit.spec.term_indices.items()}
+    named = [terms] if isinstance(terms, str) else list(terms)
+    asked = list(
+        dict.fromkeys(one for name in named for one in ([name] if name in fit.terms else wide.get(name, [name])))
+    )
     if unknown := [term for term in asked if term not in fit.terms]:
         raise DecodeError(f"terms must be among {', '.join(fit.terms)}, got {unknown[0]!r}")
     blocks = 1 if fit.is_linear else len(fit.others)

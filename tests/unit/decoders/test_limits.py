@@ -106,6 +106,16 @@ def test_rare_hits_get_the_poisson_limit() -> None:
     assert not limits.exact
 
 
+def test_nominal_limits_of_a_count_are_jeffreys() -> None:
+    """Quantiles of Gamma(hits + 1/2), and so they cover what they say on average, where Garwood's cover more."""
+    hits, step = np.array([0.0, 1.0, 2.0, 10.0, 200.0]), 0.01
+    exact = SkewedLimits(hits * step, hits * step**2, hits * step**3, np.full(5, step))
+    high = exact.nominal().between(0.05)[:, 1]
+    assert high / step == pytest.approx(chi2.ppf(0.975, 2 * hits + 1) / 2)
+    assert (high < exact.between(0.05)[:, 1]).all()
+    assert exact.nominal().between(0.05)[:, 0] == pytest.approx(exact.between(0.05)[:, 0])
+
+
 def test_without_skewness_the_limits_are_normal_and_mirrored_with_it() -> None:
     plain = SkewedLimits(np.array([0.3]), np.array([0.01]), np.array([0.0]), np.array([0.0]))
     np.testing.assert_allclose(plain.between(0.05), [[0.3 - 0.1959964, 0.3 + 0.1959964]], rtol=1e-6)

@@ -9,8 +9,9 @@ import pytest
 
 import deniable as dn
 from deniable.charts import crosstab_chart
-from deniable.relations.ratios import difference_limits, fieller, ratio_limits
+from deniable.relations.ratios import ScoreMoments, difference_limits, fieller, ratio_limits, score_limits
 from deniable.tally import FormTally
+from deniable.theory import expected_loss, mechanism_model
 
 CLEAR = dn.krr(["no", "yes"], epsilon=30)  # nothing is random: shares are those of a plain table
 NOISY = dn.krr(["no", "yes"], epsilon=2)
@@ -85,7 +86,65 @@ def test_a_ratio_to_what_may_be_nothing_has_no_upper_limit() -> None:
 
 def test_a_row_of_which_nothing_is_known_may_be_anything() -> None:
     limits = fieller(np.array([0.001]), np.array([0.002]), (np.array([1e-4]),) * 3, 1.96)
-    assert limits.tolist() == [[0.0, 1.0]]
+    assert limits.tolist() == [[-np.inf, np.inf]]
+
+
+def test_score_limits_without_noise_are_wilsons() -> None:
+    n, z, plain = 40, 1.959964, ScoreMoments(base=0.0, slope=1.0, cells=4)
+    table = np.array([[3, 17], [0, 20]]) / n
+    found = score_limits(table, table.sum(axis=1), plain, n, z)
+    for row, hits in enumerate((3, 0)):
+        middle, m = (hits + z**2 / 2) / (20 + z**2), 20
+        reach = z / (m + z**2) * math.sqrt(hits * (m - hits) / m + z**2 / 4)
+        low, high = found[row, 0]
+        assert high == pytest.approx(middle + reach, abs=1e-9)
+        assert max(low, 0) == pytest.approx(max(middle - reach, 0), abs=1e-9)
+
+
+PAIRS = [
+    dn.krr(6, epsilon=2),
+    dn.subset(6, epsilon=1, size=2),
+    dn.krr(6, epsilon=3, epsilon_report=1),
+    dn.form(a=dn.krr(2, epsilon=1), b=dn.krr(3, epsilon=1), epsilon="1/2", relate=[("a", "b")]).part_of("a").survey,
+]
+
+
+@pytest.mark.parametrize("survey", PAIRS, ids=lambda survey: str(survey.mechanism.kind))
+def test_score_limits_know_the_variance_under_the_hypothesis(survey: Any) -> None:
+    """Against the exact covariance of the mechanism, at a population in which the share is what is asked."""
+    model = mechanism_model(survey.mechanism)
+    moments = ScoreMoments(float(model.base), float(model.slope), 6)
+    p = np.array([0.1, 0.15, 0.05, 0.3, 0.2, 0.2])
+    covariance = expected_loss(survey, p, 1).covariance
+    weights = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]) - p[0] / 0.3 * np.array([1, 1, 1, 0, 0, 0])
+    exact = float(weights @ covariance @ weights)
+    assert float(moments.variance(np.array(p[0] / 0.3), np.array(0.3), 3)) == pytest.approx(exact, rel=1e-9)
+
+
+def test_repeated_noise_and_other_mechanisms_have_fieller_limits() -> None:
+    shares = {("a", "b"): JOINT}
+    asked: dict[str, Any] = {"a": dn.krr(2, epsilon=1), "b": dn.krr(3, epsilon=1), "epsilon": 4, "relate": [("a", "b")]}
+    once, again = dn.form(**asked), dn.form(**asked, participation="window")
+    tables = [
+        dn.crosstab(dn.simulate(form, shares, n=5000, rng=np.random.default_rng(1)), "a", "b") for form in (once, again)
+    ]
+    assert tables[0].row_limits is not None
+    assert tables[1].row_limits is None
+    first, second = (table.conditional_intervals() for table in tables)
+    assert first == pytest.approx(second, abs=0.02)
+
+
+def test_a_share_that_may_be_anything_is_taken_at_its_ends() -> None:
+    """Not as an estimate with an error: where the second share is 0 the difference is the whole of the first."""
+    first, second = np.array([-0.1, 0.05]), np.array([-np.inf, np.inf])
+    low, high = difference_limits(np.array(-0.02), np.array(4.0), (first, second), np.array(0.0))
+    assert (low, high) == (-1.0, pytest.approx(0.05))
+    low, high = difference_limits(np.array(4.0), np.array(0.3), (second, np.array([0.2, 0.4])), np.array(0.0))
+    assert (low, high) == (pytest.approx(-0.4), pytest.approx(0.8))
+    low, high = ratio_limits(np.array(0.3), np.array(4.0), (np.array([0.2, 0.4]), second), np.array(0.0))
+    assert (low, high) == (pytest.approx(0.2), math.inf)
+    low, high = ratio_limits(np.array(4.0), np.array(0.3), (second, np.array([0.2, 0.4])), np.array(0.0))
+    assert (low, high) == (0.0, pytest.approx(5.0))
 
 
 def test_limits_of_shares_without_errors_are_the_shares() -> None:

@@ -78,6 +78,32 @@ def test_prevalence_is_the_closed_form(name: str) -> None:
     assert fit.shares().loc["yes", "share"] == pytest.approx((count / 100_000 - low) / (high - low), abs=1e-6)
 
 
+def test_coefficients_of_a_matrix_equal_direct_maximum_likelihood() -> None:
+    """Three answers, four things to say: the multinomial logit by its own definition, from fifty starts."""
+    law = np.array([[0.5, 0.2, 0.2, 0.1], [0.1, 0.6, 0.1, 0.2], [0.1, 0.1, 0.3, 0.5]])
+    survey = dn.design(law.tolist(), symbols=["a", "b", "c"])
+    rng = np.random.default_rng(11)
+    x = rng.integers(-1, 3, 3000)
+    odds = np.exp(np.column_stack([np.zeros(3000), 0.3 + 0.4 * x, -0.2 - 0.5 * x]))
+    chance = odds / odds.sum(axis=1, keepdims=True) @ law
+    said = (rng.random(3000)[:, None] > chance.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    fit = dn.regress("said ~ x", {"said": said, "x": x}, survey=survey)
+
+    def both(b: Any) -> tuple[float, Any]:
+        share = np.exp(np.column_stack([np.zeros(3000), b[0] + b[1] * x, b[2] + b[3] * x]))
+        share /= share.sum(axis=1, keepdims=True)
+        joint = share * law[:, said].T
+        p = joint.sum(axis=1)
+        away = (joint / p[:, None] - share)[:, 1:]
+        return -float(np.log(p).sum()), -np.array([away[:, 0].sum(), away[:, 0] @ x, away[:, 1].sum(), away[:, 1] @ x])
+
+    points = np.random.default_rng(9).normal(size=(50, 4))
+    best = min((minimize(both, b, method="BFGS", jac=True) for b in points), key=lambda end: end.fun)
+    assert fit.llf >= -best.fun - 1e-6
+    polished = root(lambda b: both(b)[1], best.x, tol=1e-12)
+    assert fit.params.to_numpy().T.ravel() == pytest.approx(polished.x, abs=1e-6)
+
+
 CHANNELS = {
     "krr": dn.krr(symbols=3, epsilon=2),
     "krappor": dn.krappor(symbols=3, epsilon=2),
@@ -228,6 +254,70 @@ def test_predictions_have_intervals_inside_zero_and_one() -> None:
     assert found["yes", "high"].max() < 1
 
 
+@pytest.mark.parametrize(
+    ("right", "same"),
+    [
+        ("center(old)", "old"),
+        ("poly(old, 2)", "old + I(old**2)"),
+        ("scale(np.sqrt(`how old`))", "np.sqrt(`how old`)"),
+        ("bs(old, df=4, degree=2) + C(region)", "bs(old, df=4, degree=2) + region"),
+    ],
+)
+def test_transforms_that_look_at_all_rows_span_the_same_shares(right: str, same: str) -> None:
+    """Another basis of the same covariates: as likely, and with the same predictions."""
+    survey = DESIGNS["warner"]
+    data = people(survey)
+    old = np.arange(4000) % 7
+    data |= {"old": old, "how old": old + 1, "region": np.array(["n", "s"])[old % 2]}
+    first, second = (dn.regress(f"said ~ {text}", data, survey=survey) for text in (right, same))
+    assert first.llf == pytest.approx(second.llf, abs=1e-6)
+    some = {"old": [0, 3], "how old": [1, 4], "region": ["n", "s"]}
+    assert first.predict(some)["yes"].to_numpy() == pytest.approx(second.predict(some)["yes"].to_numpy(), abs=1e-5)
+
+
+def test_every_table_predicts_the_same(tmp_path: Path) -> None:
+    survey = DESIGNS["warner"]
+    data = people(survey)
+    fit = dn.regress("said ~ old", data | {"off": np.zeros(4000)}, survey=survey, offset="off")
+    some = {"old": [0, 3], "off": [0.0, 0.5], "said": ["no", "no"]}
+    pq.write_table(pa.table(some), tmp_path / "some.parquet")
+    given = [some, pd.DataFrame(some), pl.DataFrame(some), pa.table(some), tmp_path / "some.parquet"]
+    found = [fit.predict(each)["yes"].tolist() for each in given]
+    assert all(each == found[0] for each in found)
+
+
+def test_what_cannot_be_predicted_is_a_sentence() -> None:
+    survey = DESIGNS["warner"]
+    data = people(survey) | {"region": np.array(["n", "s"] * 2000)}
+    fit = dn.regress("said ~ old + region", data, survey=survey)
+    for given, words in (
+        ({"old": [1]}, "must name columns of the data, got 'region'; there are 'old'"),
+        ({"old": [1, None], "region": ["n", "s"]}, "data must have no missing values, got 1 of 2 rows with one"),
+        ({"old": [1], "region": ["w"]}, "data must have the covariates of the formula: Data has categories outside"),
+        ({"old": 1, "region": ["n"]}, "columns must be lists of values, got int; write [1]"),
+        (7, "data must be a pandas, Polars or Arrow table"),
+    ):
+        with pytest.raises(dn.DataError) as problem:
+            fit.predict(given)
+        assert words in str(problem.value)
+    rows = {"y": [0, 1] * 40, "x": [0, 1, 1, 0] * 20}
+    both = dn.regress("y ~ x", rows, survey=dn.warner(epsilon=3), randomized={"x": dn.krr(2, epsilon=3)})
+    with pytest.raises(dn.DecodeError, match="data must be given where a covariate is randomised"):
+        both.predict()
+    assert both.predict({"x": [0, 1]}).shape == (2, 2)
+
+
+def test_a_term_of_the_formula_is_tested_with_all_of_its_columns() -> None:
+    survey = DESIGNS["warner"]
+    data = people(survey) | {"region": np.array(["n", "s", "w", "n"] * 1000)}
+    fit = dn.regress("said ~ old + C(region)", data, survey=survey)
+    whole = fit.wald_test("C(region)")
+    assert whole == fit.wald_test(["C(region)[T.s]", "C(region)[T.w]"])
+    assert whole[1] == 2
+    with pytest.raises(dn.DecodeError, match="terms must be among Intercept, old, "):
+        fit.wald_test("region")
+
+
 def test_a_fit_prints_like_a_table_and_as_html() -> None:
     fit = dn.regress("said ~ old", people(DESIGNS["forced"]), survey=DESIGNS["forced"])
     assert "P>|z|" in repr(fit)
@@ -276,6 +366,14 @@ WARNER = DESIGNS["warner"]
         ("said ~ x", {"said": ["no", "maybe"], "x": [1, 2]}, {}, "must hold 'no', 'yes', got others"),
         ("said ~ x", {"said": [None], "x": [1]}, {}, "data must have rows without missing values, got none of 1"),
         ("said", BASE, {}, "formula must be text as 'answer ~ covariates'"),
+        ("said ~ x | z", BASE, {}, "formula must have one right side, got several parts in 'said ~ x | z'"),
+        ("said ~ 0", BASE, {}, "formula must have a constant or a covariate, got none in 'said ~ 0'"),
+        ("said ~ said", BASE, {}, "formula must not have its outcome on the right, got 'said' there"),
+        ("said ~ center(nope)", BASE, {}, "formula and options must name columns of the data, got 'nope'"),
+        ("said ~ x +* z", BASE, {}, "formula must be one that formulaic reads, got 'said ~ x +* z'"),
+        ("said ~ x", BASE | {"w": [np.inf] * 80}, {"weights": "w"}, "positive numbers, got 80 that are not"),
+        ("said ~ x", BASE | {"w": [-1.0] * 80}, {"weights": "w"}, "positive numbers, got 80 that are not"),
+        ("said ~ x", BASE | {"x": 3}, {}, "columns must be lists of values, got int; write [3]"),
         ("said ~ x", BASE, {"survey": dn.olh(epsilon=1)}, "candidates must be named for a survey of free text"),
         ("said ~ x", BASE, {"survey": dn.warner(epsilon=1)}, "must hold reports of the survey"),
         ("said ~ x", BASE, {"noncompliance": "no"}, "noncompliance must have two groups with different odds"),

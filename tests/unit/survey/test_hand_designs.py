@@ -142,6 +142,44 @@ def test_its_notice_speaks_of_no_device_and_says_who_cannot_deny() -> None:
     assert "epsilon inf" in told
 
 
+EVERY = {
+    "warner": dn.design("warner", p=0.7),
+    "forced": dn.design("forced", p="2/3", yes="1/6"),
+    "unrelated": dn.design("unrelated", p=0.7, u=0.4),
+    "crosswise": dn.design("crosswise", p=0.25),
+    "mangat": dn.design("mangat", p=0.6),
+    "matrix": dn.design([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]], symbols=["a", "b", "c"]),
+    "more to say": dn.design([[0.6, 0.2, 0.1, 0.1], [0.1, 0.2, 0.1, 0.6]], answers=["p", "q", "r", "s"]),
+}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_design_can_be_decoded_regressed_planned_and_told(name: str) -> None:
+    """Counts that are exactly what the table gives: decoding and regression return the shares."""
+    survey = EVERY[name]
+    said, symbols = survey.mechanism.said, survey.symbols or ()
+    truth = np.array([0.7, 0.3]) if len(symbols) == 2 else np.array([0.5, 0.2, 0.3])
+    law = [[float(survey.mechanism.probability(y, (cell,))) for y in range(len(said))] for cell in range(len(truth))]
+    counts = np.round(10**6 * truth @ np.array(law)).astype(int)
+    tally = dn.count(survey, dict(zip(said, counts.tolist(), strict=True)))
+    assert dn.decode(tally).raw == pytest.approx(truth, abs=1e-5)
+    fit = dn.regress("said ~ 1", {"said": list(said), "n": counts}, survey=survey, counts="n")
+    assert fit.shares()["share"].to_numpy() == pytest.approx(truth, abs=1e-5)
+    plan = dn.plan(effect=0.1, share=0.3, power=0.8, survey=survey)
+    assert plan.n > plan.people_without_noise > 0
+    assert dn.plan(effect=0.1, share=0.3, n=plan.n, survey=survey).power == pytest.approx(0.8, abs=0.01)
+    told = " ".join(text for _, text in notice(survey))
+    assert all(f"says {word} with probability" in told or f"{word} with probability" in told for word in said)
+    spent = [survey.privacy().between(a, b) for a in symbols for b in symbols if a != b]
+    exact = [
+        max(np.log(p / q) if q else np.inf for p, q in zip(law[a], law[b], strict=True) if p)
+        for a in range(len(truth))
+        for b in range(len(truth))
+        if a != b
+    ]
+    assert spent == pytest.approx(exact, abs=1e-9)
+
+
 def test_names_are_one_a_column() -> None:
     with pytest.raises(dn.SurveyError, match="must be 2 different names"):
         HandRun([[192, 64], [64, 192]], ["no"], width=8)

@@ -1,6 +1,6 @@
 """`DiscoveredEstimate`: the texts that a search declared, with shares and error bars that own the search."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from deniable.decoders.limits import SkewedLimits, check_level
 from deniable.decoders.screening import Screening
 from deniable.decoders.selection import JudgedLimits, SelectedLimits
 from deniable.decoders.shown import largest_shares
-from deniable.decoders.whole_texts import Declared, Texts
+from deniable.decoders.whole_texts import Declared, Texts, text_of
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.tally import Tally
@@ -34,8 +34,8 @@ class Candidates:
 
     Parameters
     ----------
-    symbols
-        The texts.
+    keys
+        The texts, as cohorts hash them.
     size
         How many there were, with those that their first level had shown to be small.
     raw, standard_errors
@@ -45,16 +45,22 @@ class Candidates:
 
     Examples
     --------
-    >>> tested = Candidates(("elk", "lynx"), 2, np.array([0.1, 0.2]), np.array([0.01, 0.1]), np.zeros(2))
+    >>> keys = (b"elk\\xff", b"lynx\\xff")
+    >>> tested = Candidates(keys, 2, np.array([0.1, 0.2]), np.array([0.01, 0.1]), np.zeros(2))
     >>> tested.best(2)
     ['elk', 'lynx']
     """
 
-    symbols: tuple[Symbol, ...]
+    keys: Sequence[bytes]
     size: int
     raw: Floats
     standard_errors: Floats
     promise: Floats
+
+    @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """What people read of all of them."""
+        return tuple(map(text_of, self.keys))
 
     def best(self, count: int) -> list[Symbol]:
         """The texts that are most likely there: by the odds of a share that can be declared, against none.
@@ -63,7 +69,7 @@ class Candidates:
         """
         share = _SHARE_FROM * float(self.standard_errors.min(initial=np.inf))
         odds = (self.raw * share - share**2 / 2) / self.standard_errors**2 + self.promise
-        return [self.symbols[i] for i in np.argsort(-odds, kind="stable")[:count].tolist()]
+        return [text_of(self.keys[i]) for i in np.argsort(-odds, kind="stable")[:count].tolist()]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,15 +105,15 @@ class DiscoveredEstimate(Estimate):
     @classmethod
     def of_search(cls, declared: Declared, texts: Texts, decoder: Decoder, tally: Tally) -> "DiscoveredEstimate":
         """The estimate of what a search declared; what no report can tell from another text is left out."""
-        promise = np.array(texts.promise)
-        tested = Candidates(tuple(texts.names), texts.size, declared.scores, declared.errors, promise)
+        tested = Candidates(texts.keys, texts.size, declared.scores, declared.errors, texts.promise)
         constraint = Projected()
         rest = 1 - float(declared.shares.sum())
         shares = constraint.apply(np.append(declared.shares, rest))
         order = np.lexsort([-declared.shares, -shares[:-1]])
         declared = declared.ordered(order)
+        names = tuple(text_of(texts.keys[i]) for i in declared.places.tolist())
         return cls(
-            tuple(texts.names[i] for i in declared.places.tolist()), shares[:-1][order], declared.shares, decoder,
+            names, shares[:-1][order], declared.shares, decoder,
             constraint, tally.copy(), declared.last.design, rest=(float(shares[-1]), rest), tested=tested,
             declared=declared,
         )  # fmt: skip

@@ -220,7 +220,11 @@ def test_no_character_imitates_the_end_mark() -> None:
 
 def test_the_best_texts_are_those_of_the_largest_odds_and_not_of_the_largest_estimates() -> None:
     tested = Candidates(
-        ("long", "short", "none"), 3, np.array([0.02, 0.015, 0.0]), np.array([0.01, 0.002, 0.01]), np.zeros(3)
+        (b"long\xff", b"short\xff", b"none\xff"),
+        3,
+        np.array([0.02, 0.015, 0.0]),
+        np.array([0.01, 0.002, 0.01]),
+        np.zeros(3),
     )
     assert tested.best(2) == ["short", "long"]
 

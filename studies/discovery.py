@@ -33,8 +33,9 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results"
 TOP = 32  # texts that a list of the most frequent ones has
 _REPEATS = 8
 _NULLS = 1000  # tallies of each hard population
-_PEM = {"steps of 1": ((2, 3, 4, 5, 6), 64), "steps of 2": ((2, 4, 6), 64)}  # lengths in bytes, beginnings kept
-_BITS = ((16, 16, 64), (20, 14, 64), (16, 8, 64), (16, 4, 64))  # first bits, bits of a step, beginnings kept
+PEM = {"pem 1": ((2, 3, 4, 5, 6), 64), "pem 2": ((2, 4, 6), 64)}  # lengths in bytes, beginnings kept
+# First bits, bits of a step, beginnings kept.
+BITS = {"bits 16": (16, 16, 64), "bits 14": (20, 14, 64), "bits 8": (16, 8, 64), "bits 4": (16, 4, 64)}
 _SEARCHES = ("PEM", "TreeHist", "SFP")  # of pure-ldp
 _LONGEST = 600.0  # seconds of one of them
 _GROUPS = 1024  # cohorts of a survey, whatever its levels
@@ -81,8 +82,8 @@ def _measure(counts: Path | None, epsilon: float, repeat: int) -> Line:
     line |= {"declared": declared, "squares": declared**2, "seconds": spent}
     line |= {"largest": scored(map(str, found.leading(TOP)), truth), "found": len(found.symbols)}
     line |= {"false": int((true == 0).sum()), "covered": int(((low <= true) & (true <= high)).sum())}
-    line["pem"] = max(_extended(people, n, epsilon, rng, *how, truth) for how in _PEM.values())
-    line["bits"] = max(_extended_by_bits(people, n, epsilon, rng, *how) for how in _BITS)
+    line |= {name: _extended(people, n, epsilon, rng, *how, truth) for name, how in PEM.items()}
+    line |= {name: _extended_by_bits(people, n, epsilon, rng, *how) for name, how in BITS.items()}
     known = dn.orr(epsilon=epsilon, cells=survey.cells, cohorts=_GROUPS, seed=rng.bytes(16))
     whole = _tallied(known, people, n, rng)
     oracle = dn.decode(whole, candidates=people.texts, decoder=Screening())
@@ -266,7 +267,7 @@ def _peers(counts: Path | None) -> Iterator[Task]:
 
 PARTS = {"queries": _queries, "nulls": _nulls, "names": _domains, "peers": _peers}
 _FIELDS = (
-    "part", "setting", "n", "tallies", "declared", "squares", "largest", "pem", "bits", "oracle", "oracle declared",
+    "part", "setting", "n", "tallies", "declared", "squares", "largest", *PEM, *BITS, "oracle", "oracle declared",
     "found", "false", "covered", "bias", "heavy", "seconds", "clients", "memory",
 )  # fmt: skip
 

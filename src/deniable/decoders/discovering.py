@@ -200,7 +200,9 @@ class _Limits:
     def __init__(self, most: object, seconds: object) -> None:
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
             raise DecodeError(f"most must be a number of candidates from 1 on, got {most!r}")
-        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0):
+        if seconds is not None and (
+            isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0
+        ):
             raise DecodeError(f"seconds must be a number above 0, got {seconds!r}")
         self.most, self.seconds = most, seconds
         self._start = time.monotonic()
@@ -395,7 +397,16 @@ def _listed(survey: Survey, candidates: Iterable[str] | None) -> list[bytes]:
         return []
     if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
         raise DecodeError(f"candidates must be a collection of symbols, got one {type(candidates).__name__}")
-    return [survey.key(symbol) for symbol in read_candidates(survey.alphabet, tuple(candidates))]
+    found: dict[bytes, object] = {}
+    for symbol in read_candidates(survey.alphabet, tuple(candidates)):
+        other = found.setdefault(survey.key(symbol), symbol)
+        if other != symbol:  # both are longer than the survey tells apart
+            length = cast(Prefixes, survey.encoding).length
+            raise DecodeError(
+                f"candidates must differ in their first {length} bytes, got {other!r:.80} and {symbol!r:.80}, which no "
+                "report can tell apart; name one of them, which stands for all that begin like it"
+            )
+    return [*found]
 
 
 def _is_answer(alphabet: Alphabet, key: bytes) -> bool:

@@ -158,6 +158,7 @@ def test_bad_arguments_are_refused_in_a_sentence() -> None:
     )  # fmt: skip
     refused("most must be a number of candidates from 1 on, got 0", most=0)
     refused("seconds must be a number above 0, got -1", seconds=-1)
+    refused("seconds must be a number above 0, got nan", seconds=float("nan"))
     refused("level must be between 0 and 1, got 2", level=2)
     refused("alphabet must be 'digits', 'domains' or single characters, such as 'abc'", alphabet=["ab"])
     refused("alphabet must be 'digits', 'domains' or single characters, such as 'abc'", alphabet=7)
@@ -165,10 +166,25 @@ def test_bad_arguments_are_refused_in_a_sentence() -> None:
     refused("prefixes must be texts, got one bytes", prefixes=[b"www."])
     refused("prefixes must hold at least one text, got none; leave them out to search everywhere", prefixes=[])
     refused("candidates must be a collection of symbols, got one str", candidates="lynx")
+    refused(
+        "candidates must differ in their first 6 bytes, got 'abcdefgh' and 'abcdefgz', which no report can tell apart; "
+        "name one of them, which stands for all that begin like it", candidates=["abcdefgh", "lynx", "abcdefgz"],
+    )  # fmt: skip
     with pytest.raises(dn.AlphabetError, match=r"^symbol must be text in a survey that discovers text, got bytes"):
         dn.discover(tally_of(WROTE, n=1000), candidates=[b"\xff"])  # type: ignore[list-item]
     with pytest.raises(dn.AlphabetError, match=r"^symbol must be valid Unicode text, got one with a lone surrogate"):
         dn.discover(tally_of(WROTE, n=1000), candidates=["\ud800"])
+
+
+def test_spellings_of_one_listed_text_are_one() -> None:
+    found = dn.discover(tally_of(WROTE, n=5000), alphabet="z", candidates=["Lynx", "lynx", " LYNX", "elk"])
+    assert [text for text in found.tested.symbols if not str(text).startswith("z")].count("lynx") == 1
+
+
+def test_decode_without_a_list_names_the_search() -> None:
+    sentence = "candidates must be given for an open alphabet: the symbols to look for, or search without a list, with "
+    with pytest.raises(DecodeError, match=f"^{sentence}dn.discover$"):
+        dn.decode(tally_of(WROTE, n=1000))
 
 
 def test_levels_that_cannot_be_searched_are_named() -> None:

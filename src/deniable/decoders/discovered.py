@@ -27,7 +27,7 @@ from deniable.tally import Tally
 Floats = npt.NDArray[np.float64]
 
 _LIST_SHARE = 3.0  # standard errors of the best known text: the share that texts of a list are supposed to have
-_SOME_OTHER = 0.02  # chance that a beginning is there because of another text: chosen on nine tallies of queries
+_SOME_OTHER = 0.02  # chance that a beginning is there because of another text (decision 0123)
 _RANKED = 1 << 14  # texts whose beginnings are looked up for a list, at most
 
 

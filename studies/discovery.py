@@ -36,7 +36,7 @@ _NULLS = 1000  # tallies of each hard population
 _PEM = {"steps of 1": ((2, 3, 4, 5, 6), 64), "steps of 2": ((2, 4, 6), 64)}  # lengths in bytes, beginnings kept
 _BITS = ((16, 16, 64), (20, 14, 64), (16, 8, 64), (16, 4, 64))  # first bits, bits of a step, beginnings kept
 _SEARCHES = ("PEM", "TreeHist", "SFP")  # of pure-ldp
-_LONGEST = 600.0  # seconds of one of them
+_LONGEST = 3600.0  # seconds of wall time of one of them
 _GROUPS = 1024  # cohorts of a survey, whatever its levels
 Line = dict[str, str | float]
 Task = tuple[Callable[..., Line], tuple[Any, ...]]
@@ -63,13 +63,17 @@ def _tallied(survey: dn.Survey, people: People, n: int, rng: np.random.Generator
     return dn.Tally(survey, counts)
 
 
-def _measure(counts: Path | None, epsilon: float, repeat: int) -> Line:
-    """One tally of web queries: what is found, and what prefix extension and an oracle find among the same people."""
-    people = _people(counts)
-    truth, n = people.texts[:TOP], round(float(people.counts.sum()))
+def _drawn(people: People, n: int, epsilon: float, repeat: int) -> tuple[np.random.Generator, dn.Survey, dn.Tally]:
     rng = stream_of(0, "discovery", epsilon, repeat)
     survey = dn.discovery(epsilon=epsilon, length=6, cohorts=_GROUPS, seed=rng.bytes(16))
-    tally = _tallied(survey, people, n, rng)
+    return rng, survey, _tallied(survey, people, n, rng)
+
+
+def _measure(counts: Path | None, epsilon: float, repeat: int) -> Line:
+    """One tally of web queries: what is found."""
+    people = _people(counts)
+    truth, n = people.texts[:TOP], round(float(people.counts.sum()))
+    _, _, tally = _drawn(people, n, epsilon, repeat)
     began = time.process_time()
     found = dn.discover(tally)
     spent = time.process_time() - began
@@ -81,6 +85,15 @@ def _measure(counts: Path | None, epsilon: float, repeat: int) -> Line:
     line |= {"declared": declared, "squares": declared**2, "seconds": spent}
     line |= {"largest": scored(map(str, found.leading(TOP)), truth), "found": len(found.symbols)}
     line |= {"false": int((true == 0).sum()), "covered": int(((low <= true) & (true <= high)).sum())}
+    return line
+
+
+def _beside_it(counts: Path | None, epsilon: float, repeat: int) -> Line:
+    """What prefix extension and an oracle find among the people of `_measure`, with other reports."""
+    people = _people(counts)
+    truth, n = people.texts[:TOP], round(float(people.counts.sum()))
+    rng, survey, _ = _drawn(people, n, epsilon, repeat)
+    line: Line = {"part": "others", "setting": f"epsilon {epsilon:g}", "n": n, "tallies": 1}
     line["pem"] = max(_extended(people, n, epsilon, rng, *how, truth) for how in _PEM.values())
     line["bits"] = max(_extended_by_bits(people, n, epsilon, rng, *how) for how in _BITS)
     known = dn.orr(epsilon=epsilon, cells=survey.cells, cohorts=_GROUPS, seed=rng.bytes(16))
@@ -229,6 +242,12 @@ def _queries(counts: Path | None) -> Iterator[Task]:
             yield _measure, (counts, epsilon, repeat)
 
 
+def _others(counts: Path | None) -> Iterator[Task]:
+    for repeat in range(_REPEATS):
+        for epsilon in (4.0, 3.0, 2.0, 1.0):
+            yield _beside_it, (counts, epsilon, repeat)
+
+
 def _nulls(_: Path | None) -> Iterator[Task]:
     for repeat in range(_NULLS):
         for name in HARD:
@@ -248,10 +267,10 @@ def _done(task: Task) -> Line:
     return work(*given)
 
 
-def _lines(tasks: Iterable[Task], processes: int, seconds: float) -> Iterator[Line]:
-    """What tasks give, in their order, as far as time allows."""
+def _lines(tasks: Iterable[Task], processes: int, seconds: float, *, fresh: bool) -> Iterator[Line]:
+    """What tasks give, in their order, as far as time allows; `fresh`: each in a process whose memory is its own."""
     end = time.monotonic() + seconds
-    with Pool(processes) as pool:
+    with Pool(processes, maxtasksperchild=1 if fresh else None) as pool:
         for line in pool.imap(_done, tasks):
             yield line
             if time.monotonic() > end:
@@ -264,7 +283,8 @@ def _peers(counts: Path | None) -> Iterator[Task]:
             yield _beside, (counts, method, epsilon)
 
 
-PARTS = {"queries": _queries, "nulls": _nulls, "names": _domains, "peers": _peers}
+PARTS = {"queries": _queries, "others": _others, "nulls": _nulls, "names": _domains, "peers": _peers}
+_WITH_MEMORY = ("names", "peers")  # parts that say how much memory a search takes
 _FIELDS = (
     "part", "setting", "n", "tallies", "declared", "squares", "largest", "pem", "bits", "oracle", "oracle declared",
     "found", "false", "covered", "bias", "heavy", "seconds", "clients", "memory",
@@ -316,7 +336,9 @@ def main() -> None:
         for part in [args.only] if args.only else PARTS:
             path = args.to / "discovery.csv"
             done = sum(round(float(row["tallies"])) for row in _table(path) if row["part"] == part and args.more)
-            lines = _lines(islice(PARTS[part](args.counts), done, None), args.processes, args.seconds)
+            lines = _lines(
+                islice(PARTS[part](args.counts), done, None), args.processes, args.seconds, fresh=part in _WITH_MEMORY
+            )
             _added(path, part, lines, more=args.more)
     if not args.table:
         from studies.discovery_page import write_page

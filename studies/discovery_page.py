@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-__all__ = ["write_page"]
+__all__ = ["page", "read", "write_page"]
 
 # F1 of the 32 most frequent of the original queries: prefix extension with its best step, and an oracle with a list.
 PUBLISHED = {
@@ -15,7 +15,7 @@ PUBLISHED = {
 }  # fmt: skip
 _METHODS = {"declared": "discover, declared", "largest": "discover, best 32", "pem": "prefix extension"}
 _METHODS |= {"bits": "prefix extension by bits", "oracle": "known list, all people"}
-_PARTS = ("queries", "nulls", "nulls again", "names", "peers")
+_PARTS = ("queries", "nulls", "names", "peers")
 Row = dict[str, str]
 
 
@@ -54,8 +54,8 @@ def _nulls(rows: list[Row]) -> str:
     for row in rows:
         found, heavy = float(row["found"]), float(row["heavy"])
         covered = f"{100 * float(row['covered']) / found:.1f} %" if found else ""
-        bias = f"{float(row['bias']) / heavy:+.3f}" if heavy else ""
-        share = f"{100 * _mean(row, 'false'):.1f} %"
+        bias = f"{float(row['bias']) / heavy:+.3f} ± {heavy**-0.5:.3f}" if heavy else ""
+        share = f"{float(row['false']):.0f} ({100 * _mean(row, 'false'):.1f} %)"
         lines.append([row["setting"], f"{float(row['tallies']):.0f}", share, f"{found:.0f}", covered, bias])
     return _table(
         ["people", "tallies", "with a false discovery", "declared", "covered (95 %)", "mean error, in s. e."], lines
@@ -112,19 +112,36 @@ def _chart(rows: list[Row]) -> Any:
     ).properties(width=420, height=260)
 
 
-def write_page(folder: Path) -> None:
-    """The page and the chart, beside the table."""
+def read(folder: Path) -> dict[str, list[Row]]:
+    """The rows of each part; what prefix extension and an oracle found joins the row of the same people."""
     with (folder / "discovery.csv").open(newline="") as file:
         table = list(csv.DictReader(file))
+    others = {row["setting"]: row for row in table if row["part"] == "others"}
     parts = {part: [row for row in table if row["part"] == part] for part in _PARTS}
-    figures = folder / "discovery.svg"
-    _chart(parts["queries"]).save(str(figures))
-    _peers_chart(parts["peers"]).save(str(folder / "discovery-peers.svg"))
-    texts = (Path(__file__).parent / "discovery_page.md").read_text(encoding="utf-8")
-    page = texts.format(
+    for row in parts["queries"]:
+        for name in ("pem", "bits", "oracle"):  # means of their own numbers of tallies
+            mean = _mean(others[row["setting"]], name)
+            row[name] = str(mean * float(row["tallies"]))
+    return parts
+
+
+def page(parts: dict[str, list[Row]]) -> str:
+    """The text of the page."""
+    text = (Path(__file__).parent / "discovery_page.md").read_text(encoding="utf-8")
+    found, covered = (sum(float(row[name]) for row in parts["nulls"]) for name in ("found", "covered"))
+    return text.format(
         repeats=f"{float(parts['queries'][0]['tallies']):.0f}",
-        queries=_queries(parts["queries"]), nulls=_nulls(parts["nulls"]),
-        again=_nulls(parts["nulls again"]), names=_names(parts["names"]),
+        queries=_queries(parts["queries"]), nulls=_nulls(parts["nulls"]), names=_names(parts["names"]),
         peers=_peers(parts["peers"]), people=f"{int(parts['peers'][0]['n']):,}",
+        tallies=f"{sum(float(row['tallies']) for row in parts['nulls']):,.0f}",
+        wrong=f"{sum(float(row['false']) for row in parts['nulls']):.0f}",
+        found=f"{found:,.0f}", covered=f"{100 * covered / found:.1f}",
     )  # fmt: skip
-    (folder / "discovery.md").write_text(page, encoding="utf-8")
+
+
+def write_page(folder: Path) -> None:
+    """The page and its charts, beside the table."""
+    parts = read(folder)
+    _chart(parts["queries"]).save(str(folder / "discovery.svg"))
+    _peers_chart(parts["peers"]).save(str(folder / "discovery-peers.svg"))
+    (folder / "discovery.md").write_text(page(parts), encoding="utf-8")

@@ -103,7 +103,7 @@ def hard(name: str, rng: np.random.Generator) -> People:
     letters = np.array(list(LETTERS))
 
     def some(count: int, size: int, begin: str = "") -> list[str]:
-        return list({begin + "".join(rng.choice(letters, size)) for _ in range(count)})
+        return list(dict.fromkeys(begin + "".join(rng.choice(letters, size)) for _ in range(count)))
 
     if name == "one text":
         texts, shares = some(1, 5), [1.0]

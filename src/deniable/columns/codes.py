@@ -207,4 +207,4 @@ def _looked_up(survey: Survey, codes: npt.NDArray[Any], values: list[object]) ->
         keys = np.zeros((len(values), *known.shape[1:]), np.uint64)
         keys[used] = known
         return codes, keys
-    raise Unencodable(rows, survey.alphabet.bins)
+    raise Unencodable(rows, survey.alphabet.bins, is_open=survey.alphabet.is_open)

@@ -19,13 +19,14 @@ Bins = npt.NDArray[np.intp]
 class Unencodable(AlphabetError):
     """Some rows hold symbols that the survey cannot encode; `rows` says how many."""
 
-    def __init__(self, rows: int, scale: Scale | None = None) -> None:
+    def __init__(self, rows: int, scale: Scale | None = None, *, is_open: bool = False) -> None:
         many = f"{rows} row{'s' * (rows != 1)}"
         if scale is None:
-            told = (
-                f"column must hold only symbols that the survey can encode, got {many} that it cannot; name a "
-                "catch-all symbol with other= or filter them"
+            # Only closed alphabets have a symbol for all others.
+            step = (
+                "filter them; survey.key says why" if is_open else "name a catch-all symbol with other= or filter them"
             )
+            told = f"column must hold only symbols that the survey can encode, got {many} that it cannot; {step}"
         else:
             limits = f" from {scale.low} to {scale.high}" if scale.outside == "refuse" else ""
             told = f"column must hold only finite numbers{limits}, got {many} without one; filter them"

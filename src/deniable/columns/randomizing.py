@@ -62,7 +62,7 @@ def privatize(survey: Survey, column: Any, *, cohorts: npt.ArrayLike | None = No
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(randomize, survey, column[p], None if given is None else given[p]) for p in parts]
     if refused := sum(e.rows for job in jobs if isinstance(e := job.exception(), Unencodable)):
-        raise Unencodable(refused, survey.alphabet.bins)
+        raise Unencodable(refused, survey.alphabet.bins, is_open=survey.alphabet.is_open)
     tables = [job.result() for job in jobs]
     return ReportTable(
         survey, np.concatenate([t.cohorts for t in tables]), np.concatenate([t.responses for t in tables])

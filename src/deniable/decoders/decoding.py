@@ -246,7 +246,8 @@ def _candidates(survey: Survey, candidates: Iterable[object] | None) -> tuple[Sy
             raise DecodeError("candidates must not be given for a closed alphabet; its symbols are the candidates")
         return survey.symbols
     if candidates is None:
-        raise DecodeError("candidates must be given for an open alphabet: the symbols to look for")
+        search = ", or search without a list, with dn.discover" if survey.encoding.finds_text else ""
+        raise DecodeError(f"candidates must be given for an open alphabet: the symbols to look for{search}")
     if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
         raise DecodeError(f"candidates must be a collection of symbols, got one {type(candidates).__name__}")
     found = read_candidates(survey.alphabet, tuple(candidates))

@@ -1,9 +1,9 @@
 """`DiscoveredEstimate`: the texts that a search declared, with shares and error bars that own the search."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +14,21 @@ from deniable.decoders.constraints import Projected
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.fit import LinearFit
 from deniable.decoders.intervals import Group, Mass
+from deniable.decoders.levels import beginning_shares, level_tally
 from deniable.decoders.limits import SkewedLimits, check_level
 from deniable.decoders.screening import Screening
 from deniable.decoders.selection import JudgedLimits, SelectedLimits
 from deniable.decoders.shown import largest_shares
-from deniable.decoders.whole_texts import Declared, Texts
+from deniable.decoders.whole_texts import Declared, Texts, text_of
 from deniable.errors import DecodeError
-from deniable.survey import Symbol
+from deniable.survey import END, Prefixes, Symbol
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]
 
-_SHARE_FROM = 4.5  # standard errors of the best known text: about what is declared
+_LIST_SHARE = 3.0  # standard errors of the best known text: the share that texts of a list are supposed to have
+_SOME_OTHER = 0.02  # chance that a beginning is there because of another text (decision 0123)
+_RANKED = 1 << 14  # texts whose beginnings are looked up for a list, at most
 
 
 @dataclass(frozen=True)
@@ -34,36 +37,88 @@ class Candidates:
 
     Parameters
     ----------
-    symbols
-        The texts.
+    keys
+        The texts, as cohorts hash them.
+    first
+        For each the first level that sees all of it.
     size
         How many there were, with those that their first level had shown to be small.
     raw, standard_errors
-        Estimates of their shares, each by itself, and the errors of those.
+        Estimates of what each has beside the declared ones, by levels that see all of it, and the errors of those.
     promise
         Logarithms of the chances of their beginnings, by levels that do not see all of a text.
 
     Examples
     --------
-    >>> tested = Candidates(("elk", "lynx"), 2, np.array([0.1, 0.2]), np.array([0.01, 0.1]), np.zeros(2))
-    >>> tested.best(2)
-    ['elk', 'lynx']
+    >>> keys = (b"elk\\xff", b"lynx\\xff")
+    >>> tested = Candidates(keys, np.zeros(2, int), 2, np.array([0.1, 0.2]), np.array([0.01, 0.1]), np.zeros(2))
+    >>> tested.symbols, tested.odds.argsort(), tested.ranked.tolist()
+    (('elk', 'lynx'), array([1, 0]), [0, 1])
     """
 
-    symbols: tuple[Symbol, ...]
+    keys: Sequence[bytes]
+    first: npt.NDArray[np.intp]
     size: int
     raw: Floats
     standard_errors: Floats
     promise: Floats
 
-    def best(self, count: int) -> list[Symbol]:
-        """The texts that are most likely there: by the odds of a share that can be declared, against none.
+    @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """What people read of all of them."""
+        return tuple(map(text_of, self.keys))
 
-        Not by estimates: of a hundred thousand that have large errors the largest are large by chance.
+    @property
+    def share(self) -> float:
+        """The share that a text is supposed to have if it is there, when texts are ranked."""
+        return _LIST_SHARE * float(self.standard_errors.min(initial=np.inf))
+
+    @property
+    def odds(self) -> Floats:
+        """Logarithms of the odds of that share against none, by levels that see all of a text.
+
+        Texts are not ranked by estimates: of a hundred thousand that have large errors the largest are large by chance.
         """
-        share = _SHARE_FROM * float(self.standard_errors.min(initial=np.inf))
-        odds = (self.raw * share - share**2 / 2) / self.standard_errors**2 + self.promise
-        return [self.symbols[i] for i in np.argsort(-odds, kind="stable")[:count].tolist()]
+        return log_odds(self.raw, self.standard_errors, self.share)
+
+    @property
+    def ranked(self) -> npt.NDArray[np.intp]:
+        """The places of those with the best odds and promise, best first."""
+        return np.argsort(-(self.odds + self.promise), kind="stable")[:_RANKED]
+
+
+def log_odds(estimates: Floats, errors: Floats | float, share: float) -> Floats:
+    """The logarithm of the likelihood of a share over that of none, of estimates with normal errors.
+
+    >>> log_odds(np.array([0.0, 0.02]), 0.01, 0.02)
+    array([-2.,  2.])
+    """
+    return np.asarray((estimates * share - share**2 / 2) / np.square(errors))
+
+
+def beginning_odds(tally: Tally, keys: Sequence[bytes], known: Mapping[bytes, float], share: float) -> Floats:
+    """The logarithm of the odds of beginnings that one level sees, without what `known` texts have of them.
+
+    A beginning that is there may be that of another text, so it can say no more for one than how rare that is.
+
+    >>> import deniable as dn
+    >>> survey = dn.discovery(epsilon=6, length=4, levels=[(2, 32), (4, 32)], seed=bytes(16))
+    >>> tally = dn.simulate(survey, [0.7, 0.3], 10**5, np.random.default_rng(0), symbols=["lynx", "elk"])
+    >>> keys = [b"lynx\\xff", b"elk\\xff", b"zebr"]
+    >>> beginning_odds(level_tally(tally, 0), keys, {b"lynx\\xff": 0.7}, 0.1) > 0
+    array([False,  True, False])
+    """
+    (length, _) = cast(Prefixes, tally.survey.encoding).levels[0]
+    beginnings = [key[:length] for key in keys]
+    distinct = [*dict.fromkeys(beginnings)]
+    shares = beginning_shares(tally, distinct)
+    left = dict(zip(distinct, shares.values.tolist(), strict=True))
+    for key, value in known.items():
+        seen_whole = key.endswith(END) and len(key) <= length + 1
+        if not seen_whole and key[:length] in left:
+            left[key[:length]] -= value
+    odds = log_odds(np.array([left[beginning] for beginning in beginnings]), shares.error, share)
+    return np.asarray(odds - np.logaddexp(np.log1p(-_SOME_OTHER), np.log(_SOME_OTHER) + odds))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,15 +154,15 @@ class DiscoveredEstimate(Estimate):
     @classmethod
     def of_search(cls, declared: Declared, texts: Texts, decoder: Decoder, tally: Tally) -> "DiscoveredEstimate":
         """The estimate of what a search declared; what no report can tell from another text is left out."""
-        promise = np.array(texts.promise)
-        tested = Candidates(tuple(texts.names), texts.size, declared.scores, declared.errors, promise)
+        tested = Candidates(texts.keys, texts.first, texts.size, declared.scores, declared.errors, texts.promise)
         constraint = Projected()
         rest = 1 - float(declared.shares.sum())
         shares = constraint.apply(np.append(declared.shares, rest))
         order = np.lexsort([-declared.shares, -shares[:-1]])
         declared = declared.ordered(order)
+        names = tuple(text_of(texts.keys[i]) for i in declared.places.tolist())
         return cls(
-            tuple(texts.names[i] for i in declared.places.tolist()), shares[:-1][order], declared.shares, decoder,
+            names, shares[:-1][order], declared.shares, decoder,
             constraint, tally.copy(), declared.last.design, rest=(float(shares[-1]), rest), tested=tested,
             declared=declared,
         )  # fmt: skip
@@ -236,6 +291,8 @@ class DiscoveredEstimate(Estimate):
     def leading(self, count: int = 32) -> list[Symbol]:
         """The texts that are most likely there, declared or not: what there may be, without a test.
 
+        Ranked by the odds of all levels: those that see a text whole, and those that see its beginning.
+
         Parameters
         ----------
         count
@@ -246,7 +303,18 @@ class DiscoveredEstimate(Estimate):
         list of str
             Declared ones first, then most likely ones first.
         """
-        rest = (text for text in self.tested.best(count + len(self.symbols)) if text not in self)
+        if count <= len(self.symbols):
+            return [*self.symbols[:count]]
+        tested, places = self.tested, self.tested.ranked
+        odds, first = tested.odds[places], tested.first[places]
+        declared = [tested.keys[i] for i in self.declared.places.tolist()]
+        known = dict(zip(declared, self.raw.tolist(), strict=True))
+        for number in range(int(first.max(initial=0))):
+            partly = np.flatnonzero(first > number)
+            keys = [tested.keys[i] for i in places[partly].tolist()]
+            odds[partly] += beginning_odds(level_tally(self.tally, number), keys, known, tested.share)
+        best = places[np.argsort(-odds, kind="stable")]
+        rest = [text_of(key) for key in (tested.keys[i] for i in best.tolist()) if key not in known]
         return [*self.symbols, *rest][:count]
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ Proof: tests/statistical/test_discovery.py::test_texts_that_nobody_wrote_are_rar
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, cast
 
 import numpy as np
@@ -30,7 +31,6 @@ from deniable.tally import Tally
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
-CUT = "\N{HORIZONTAL ELLIPSIS}"  # ends a text that is longer than the last level
 _KEPT = 2048  # beginnings that a level keeps, at most
 _ENDED = 256  # whole texts that it carries on, at most: their collisions are noise to beginnings
 _AT_A_LEVEL = 1 << 20  # candidates of one level, at most: seconds
@@ -200,7 +200,9 @@ class _Limits:
     def __init__(self, most: object, seconds: object) -> None:
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
             raise DecodeError(f"most must be a number of candidates from 1 on, got {most!r}")
-        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0):
+        if seconds is not None and (
+            isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0
+        ):
             raise DecodeError(f"seconds must be a number above 0, got {seconds!r}")
         self.most, self.seconds = most, seconds
         self._start = time.monotonic()
@@ -249,7 +251,7 @@ class _Search:
         promise = log_ndtr((shares.values - self.target) / shares.error) + before
         steps = self.levels[number + 1] - self.levels[number]
         room, kept, ended = _AT_A_LEVEL, list[int](), list[int]()
-        for i in np.argsort(-promise, kind="stable").tolist():
+        for i in map(int, np.argsort(-promise, kind="stable")):
             if found[i].endswith(END):  # it takes no room from beginnings
                 ended += [i] * (len(ended) < _ENDED)
                 continue
@@ -297,24 +299,22 @@ class _Search:
             completed = self.completed[number]
             texts.share(completed.promise)
             looked += len(completed.promise) if number == last else 0
-            names = _named(self.tally.survey, completed.keys)
-            promised = dict(zip(completed.keys, completed.promise[completed.places].tolist(), strict=True))
-            for name, key in names.items():
-                texts.add(name, key, number, promised[key])
+            some = np.array([_is_answer(self.tally.survey.alphabet, key) for key in completed.keys], bool)
+            texts.add([*compress(completed.keys, some)], number, completed.promise[completed.places][some])
             self.limits.check(looked)
-        for name, key in _named(self.tally.survey, listed).items():
-            whole = [
-                number for number, length in enumerate(self.levels) if key.endswith(END) and len(key) <= length + 1
-            ]
-            texts.share(np.zeros(1))
-            texts.add(name, key, min(whole, default=last), 0.0)
-        if not texts.names:
+        texts.name({key: self._first_whole(key) for key in listed})
+        if not texts.keys:
             raise DecodeError("alphabet and prefixes must leave at least one whole text to look for, got none")
         fits = [self.completed[number].fit for number in range(last + 1)]
-        _check_cohorts(fits[-1].tally, len(texts.names))
+        _check_cohorts(fits[-1].tally, len(texts.keys))
         allowed, told = 1 - screening.level, self._told(last, looked)
         declared = WholeTexts(fits, self.levels, texts).declared(allowed, told)
         return DiscoveredEstimate.of_search(declared, texts, screening, self.tally)
+
+    def _first_whole(self, key: bytes) -> int:
+        """The first level that sees all of an answer; the last one if none does, because it is cut."""
+        whole = (number for number, length in enumerate(self.levels) if key.endswith(END) and len(key) <= length + 1)
+        return next(whole, len(self.levels) - 1)
 
     def _completed(
         self, state: Beginnings, number: int, found: Sequence[bytes], promise: Floats,
@@ -397,17 +397,21 @@ def _listed(survey: Survey, candidates: Iterable[str] | None) -> list[bytes]:
         return []
     if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
         raise DecodeError(f"candidates must be a collection of symbols, got one {type(candidates).__name__}")
-    return [survey.key(symbol) for symbol in read_candidates(survey.alphabet, tuple(candidates))]
+    found: dict[bytes, object] = {}
+    for symbol in read_candidates(survey.alphabet, tuple(candidates)):
+        other = found.setdefault(survey.key(symbol), symbol)
+        if other != symbol:  # both are longer than the survey tells apart
+            length = cast(Prefixes, survey.encoding).length
+            raise DecodeError(
+                f"candidates must differ in their first {length} bytes, got {other!r:.80} and {symbol!r:.80}, which no "
+                "report can tell apart; name one of them, which stands for all that begin like it"
+            )
+    return [*found]
 
 
-def _named(survey: Survey, keys: Sequence[bytes]) -> dict[str, bytes]:
-    """Texts by what people read; without those that no answer can be, because normalisation makes them another."""
-    found = {}
-    for key in keys:
-        if key.endswith(END):
-            text = key[:-1].decode("utf-8")
-            if survey.alphabet.canonical(text) == text:
-                found[text] = key
-        else:
-            found[key.decode("utf-8", "backslashreplace") + CUT] = key
-    return found
+def _is_answer(alphabet: Alphabet, key: bytes) -> bool:
+    """Whether an answer can have this key: not if normalisation makes another text of it; of cut ones nobody knows."""
+    if not key.endswith(END):
+        return True
+    text = key[:-1].decode("utf-8")
+    return alphabet.canonical(text) == text

@@ -22,9 +22,10 @@ Claim: with probability `level` or more no text is declared that nobody wrote.
 Proof: tests/statistical/test_discovery.py::test_texts_that_nobody_wrote_are_rarely_declared
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -35,12 +36,14 @@ from deniable.decoders.fit import LinearFit
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.levels import level_design
 from deniable.matrices import StreamedDesign
+from deniable.survey import END
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 Progress = Callable[[int, int], None]
 
+CUT = "\N{HORIZONTAL ELLIPSIS}"  # ends a text that is longer than the last level
 _EARLY_ROUNDS = 8  # rounds in which heavy texts are declared before the last one, at most
 _EARLY = 1 / 32  # of the allowed error for each of them: they only take away noise
 _LAST = 1 - _EARLY_ROUNDS * _EARLY  # the rest is for the last round
@@ -129,51 +132,66 @@ class LevelFit:
         return np.asarray(design.scores(self.table[None], progress)[0] / self.scale)
 
 
+def text_of(key: bytes) -> str:
+    """What people read: the text without its end mark, or the beginning of one that was cut.
+
+    >>> text_of(b"elk\\xff"), text_of(b"zebras"), text_of(b"caf\\xc3")
+    ('elk', 'zebras\u2026', 'caf\\\\xc3\u2026')
+    """
+    return key[:-1].decode("utf-8") if key.endswith(END) else key.decode("utf-8", "backslashreplace") + CUT
+
+
 @dataclass
 class Texts:
-    """Whole texts that are tested: what people read, what cohorts hash, and the first level that sees all of it.
+    """Whole texts that are tested: what cohorts hash of them, and the first level that sees all of each.
 
-    `promise` is that of the beginning a text comes from (a logarithm), by which the allowed error is shared among all
-    texts that there were, those included that are not looked at further.
+    There may be a million, so nothing else is kept of a text; `text_of` says how it reads. `promise` is that of the
+    beginning a text comes from (a logarithm), by which the allowed error is shared among all texts that there were,
+    those included that are not looked at further.
 
     Examples
     --------
     >>> texts = Texts()
     >>> texts.share(np.log([0.5, 0.25, 0.25]))
-    >>> texts.add("elk", b"elk\\xff", 1, float(np.log(0.5)))
-    >>> texts.names, texts.chances, texts.size
-    (['elk'], array([0.5]), 3)
+    >>> texts.add([b"elk\\xff"], 1, np.log([0.5]))
+    >>> texts.keys, texts.chances, texts.size
+    ([b'elk\\xff'], array([0.5]), 3)
     """
 
-    names: list[str] = field(default_factory=list)
     keys: list[bytes] = field(default_factory=list)
-    first: list[int] = field(default_factory=list)
-    promise: list[float] = field(default_factory=list)
+    first: Places = field(default_factory=lambda: np.zeros(0, np.intp))
+    promise: Floats = field(default_factory=lambda: np.zeros(0))
     size: int = 0  # of all that had a share
     _total: float = -np.inf
-    _places: dict[str, int] = field(default_factory=dict)
 
     def share(self, promise: Floats) -> None:
         """Share the allowed error with so many more texts."""
         self.size += len(promise)
         self._total = float(np.logaddexp.reduce(np.append(promise, self._total)))
 
-    def add(self, name: str, key: bytes, first: int, promise: float) -> None:
-        """Test a text; one that is tested already gets the larger promise."""
-        if name in self._places:
-            place = self._places[name]
-            self.promise[place] = max(self.promise[place], promise)
+    def add(self, keys: Sequence[bytes], first: int, promise: Floats) -> None:
+        """Test texts that a level is the first to see whole; texts of two levels differ in length."""
+        self.keys += keys
+        self.first = np.append(self.first, np.full(len(keys), first, np.intp))
+        self.promise = np.append(self.promise, promise)
+
+    def name(self, listed: Mapping[bytes, int]) -> None:
+        """Test texts that somebody named, each with the first level that sees it whole, and with a promise of one."""
+        if not listed:
             return
-        self._places[name] = len(self.names)
-        self.names.append(name)
-        self.keys.append(key)
-        self.first.append(first)
-        self.promise.append(promise)
+        self.share(np.zeros(len(listed)))
+        found = {key: place for place, key in enumerate(self.keys) if key in listed}
+        again = [*found.values()]
+        self.promise[again] = np.maximum(self.promise[again], 0.0)
+        new = {key: first for key, first in listed.items() if key not in found}
+        self.keys += new
+        self.first = np.append(self.first, np.array([*new.values()], np.intp))
+        self.promise = np.append(self.promise, np.zeros(len(new)))
 
     @property
     def chances(self) -> Floats:
         """The part of the allowed error that each one has; together at most one."""
-        return np.asarray(np.exp(np.array(self.promise) - self._total))
+        return np.asarray(np.exp(self.promise - self._total))
 
 
 @dataclass(frozen=True)
@@ -206,14 +224,15 @@ class WholeTexts:
 
     def __init__(self, levels: Sequence[LevelFit], lengths: Sequence[int], texts: Texts) -> None:
         self.levels, self.lengths, self.keys = levels, lengths, texts.keys
-        self.first, self.chances = np.array(texts.first, np.intp), texts.chances
+        self.first, self.chances = texts.first, texts.chances
         # Which texts each level sees whole, and their cells.
         self._seen = [np.flatnonzero(self.first <= number) for number in range(len(levels))]
 
     @cached_property
     def _designs(self) -> list[StreamedDesign]:
-        pairs = zip(self.levels, self._seen, strict=True)
-        return [level.designed([self.keys[i] for i in seen.tolist()]) for level, seen in pairs]
+        return [
+            level.designed([*compress(self.keys, self.first <= number)]) for number, level in enumerate(self.levels)
+        ]
 
     def declared(self, allowed: float, progress: Progress | None = None) -> Declared:
         """What is declared with family-wise error `allowed`."""
@@ -290,10 +309,10 @@ class WholeTexts:
             precision = sum(level.precision for level in self.levels[number:])
             z[group] = drawn_z(table, sums[group])
             chances = np.clip(allowed * self.chances[group], 1e-300, 0.5)
-            for i, chance in zip(group.tolist(), chances.tolist(), strict=True):
-                if z[i] > max(-float(ndtri(chance)) - _MARGIN, 0.0):
-                    log_p, least = judged(table, float(sums[i]), 1, chance)
-                    p_values[i], needed[i] = np.exp(log_p), least / precision
+            close = np.flatnonzero(z[group] > np.maximum(-ndtri(chances) - _MARGIN, 0.0))
+            for i, chance in zip(group[close].tolist(), chances[close].tolist(), strict=True):
+                log_p, least = judged(table, float(sums[i]), 1, chance)
+                p_values[i], needed[i] = np.exp(log_p), least / precision
         return p_values, needed, z
 
     def _together(self, places: Places, fits: Sequence[LinearFit]) -> tuple[Floats, Floats]:

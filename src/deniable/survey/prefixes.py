@@ -92,7 +92,10 @@ class Prefixes(Encoding):
         if len(found) <= self.length:
             return found + END
         if self.overlong == "refuse":
-            raise AlphabetError(f"symbol must be at most {self.length} bytes long in this survey, got a longer one")
+            raise AlphabetError(
+                f"symbol must be at most {self.length} bytes long in this survey, got a longer one; shorten it: bytes "
+                "are counted in UTF-8, after normalisation"
+            )
         return found[: self.length]
 
     def message(self, level: int, key: bytes) -> bytes:

@@ -20,6 +20,17 @@ from tests.surveys import SMALL
 SECRET = "my secret answer"
 
 
+def test_a_column_of_free_text_says_how_to_learn_what_is_wrong() -> None:
+    """An open alphabet has no symbol for all others; `key` has the reason, and shows no answer."""
+    survey = dn.discovery(epsilon=1, length=4, overlong="refuse", seed=bytes(16))
+    sentence = (
+        "column must hold only symbols that the survey can encode, got 2 rows that it cannot; filter them; survey.key "
+        "says why"
+    )
+    with pytest.raises(dn.AlphabetError, match=f"^{sentence}$"):
+        dn.privatize(survey, ["lynx", "a longer text", "\u00e9\u00e9\u00e9"])
+
+
 @pytest.mark.parametrize(
     ("column", "sentence"),
     [

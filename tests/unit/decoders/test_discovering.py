@@ -8,8 +8,9 @@ import pytest
 
 import deniable as dn
 from deniable.decoders import Beginnings, DiscoveredEstimate
-from deniable.decoders.discovered import Candidates
+from deniable.decoders.discovered import Candidates, beginning_odds
 from deniable.decoders.extending import Extension, partial
+from deniable.decoders.levels import level_tally
 from deniable.errors import DecodeError, UnfinishedSearch
 from deniable.survey import END, Alphabet
 
@@ -158,6 +159,7 @@ def test_bad_arguments_are_refused_in_a_sentence() -> None:
     )  # fmt: skip
     refused("most must be a number of candidates from 1 on, got 0", most=0)
     refused("seconds must be a number above 0, got -1", seconds=-1)
+    refused("seconds must be a number above 0, got nan", seconds=float("nan"))
     refused("level must be between 0 and 1, got 2", level=2)
     refused("alphabet must be 'digits', 'domains' or single characters, such as 'abc'", alphabet=["ab"])
     refused("alphabet must be 'digits', 'domains' or single characters, such as 'abc'", alphabet=7)
@@ -165,10 +167,25 @@ def test_bad_arguments_are_refused_in_a_sentence() -> None:
     refused("prefixes must be texts, got one bytes", prefixes=[b"www."])
     refused("prefixes must hold at least one text, got none; leave them out to search everywhere", prefixes=[])
     refused("candidates must be a collection of symbols, got one str", candidates="lynx")
+    refused(
+        "candidates must differ in their first 6 bytes, got 'abcdefgh' and 'abcdefgz', which no report can tell apart; "
+        "name one of them, which stands for all that begin like it", candidates=["abcdefgh", "lynx", "abcdefgz"],
+    )  # fmt: skip
     with pytest.raises(dn.AlphabetError, match=r"^symbol must be text in a survey that discovers text, got bytes"):
         dn.discover(tally_of(WROTE, n=1000), candidates=[b"\xff"])  # type: ignore[list-item]
     with pytest.raises(dn.AlphabetError, match=r"^symbol must be valid Unicode text, got one with a lone surrogate"):
         dn.discover(tally_of(WROTE, n=1000), candidates=["\ud800"])
+
+
+def test_spellings_of_one_listed_text_are_one() -> None:
+    found = dn.discover(tally_of(WROTE, n=5000), alphabet="z", candidates=["Lynx", "lynx", " LYNX", "elk"])
+    assert [text for text in found.tested.symbols if not str(text).startswith("z")].count("lynx") == 1
+
+
+def test_decode_without_a_list_names_the_search() -> None:
+    sentence = "candidates must be given for an open alphabet: the symbols to look for, or search without a list, with "
+    with pytest.raises(DecodeError, match=f"^{sentence}dn.discover$"):
+        dn.decode(tally_of(WROTE, n=1000))
 
 
 def test_levels_that_cannot_be_searched_are_named() -> None:
@@ -220,10 +237,35 @@ def test_no_character_imitates_the_end_mark() -> None:
 
 
 def test_the_best_texts_are_those_of_the_largest_odds_and_not_of_the_largest_estimates() -> None:
-    tested = Candidates(
-        ("long", "short", "none"), 3, np.array([0.02, 0.015, 0.0]), np.array([0.01, 0.002, 0.01]), np.zeros(3)
+    keys, first = (b"long\xff", b"short\xff", b"none\xff"), np.zeros(3, np.intp)
+    raw, errors = np.array([0.02, 0.015, 0.0]), np.array([0.01, 0.002, 0.01])
+    tested = Candidates(keys, first, 3, raw, errors, np.zeros(3))
+    assert tested.ranked.tolist() == [1, 0, 2]
+
+
+def test_a_list_believes_beginnings_that_are_there_less_what_is_declared_of_them() -> None:
+    """Of texts that no level saw whole, which begins like what people wrote, beside the declared?"""
+    tally = level_tally(tally_of({"lynx": 0.5, "el": 0.2, "elk": 0.2, "zebra": 0.1}), 0)
+    keys = [b"lynxes\xff", b"elks\xff", b"zebras", b"quagga\xff"]
+    known = {b"lynx\xff": 0.5, b"el\xff": 0.2}  # this level sees "el" whole, so it is no other's beginning
+    lynx, elk, zebra, quagga = beginning_odds(tally, keys, known, 0.05)
+    assert elk == pytest.approx(-np.log(0.02), abs=0.01)
+    assert zebra == pytest.approx(elk, abs=0.01)
+    assert max(lynx, quagga) < -20
+    assert beginning_odds(tally, keys, {}, 0.05)[0] == pytest.approx(elk, abs=0.01)
+
+
+def test_a_list_ranks_by_all_levels() -> None:
+    """Of thirty texts that are too rare to be declared, it names more than the levels that see them whole do."""
+    texts = list(
+        dict.fromkeys("".join(letters) for letters in np.random.default_rng(3).choice([*"abcdefgh"], (3000, 6)))
     )
-    assert tested.best(2) == ["short", "long"]
+    rare, own = texts[:30], texts[30:]
+    wrote = dict.fromkeys(own, 0.6 / len(own)) | dict.fromkeys(rare, 0.4 / len(rare))
+    found = dn.discover(tally_of(wrote, n=40_000, epsilon=3), alphabet="abcdefgh")
+    best = set(found.leading(30))
+    by_whole = {found.tested.symbols[i] for i in found.tested.ranked[:30]} | set(found.symbols)
+    assert len(best & set(rare)) > len(by_whole & set(rare))
 
 
 def test_extensions_are_the_beginnings_of_utf_8() -> None:

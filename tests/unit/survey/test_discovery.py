@@ -78,6 +78,13 @@ def test_a_closed_alphabet_is_refused() -> None:
         (made(), "a\ud800", "symbol must be valid Unicode text, got one with a lone surrogate; decode the text proper"),
         (made(overlong="refuse"), "secret", "symbol must be at most 4 bytes long in this survey, got a longer one"),
         (made(overlong="refuse"), "\u00e9\u00e9a", "symbol must be at most 4 bytes long in this survey, got a longer"),
+        # Twice as long once it is normalised: NFC takes this letter apart.
+        (
+            made(overlong="refuse"),
+            "\u0958",
+            "symbol must be at most 4 bytes long in this survey, got a longer one; shorten it: bytes are counted in "
+            "UTF-8, after normalisation",
+        ),
     ],
 )
 def test_answers_that_are_refused_are_not_shown(survey: dn.Survey, value: object, message: str) -> None:

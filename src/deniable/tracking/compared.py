@@ -54,8 +54,17 @@ class Compared:
         """One sentence where windows share devices and noise: which error bars are shown; else empty."""
         if not self.is_shared:
             return ""
-        if self.devices.turnover is not None:
-            return "Devices take part again and repeat their noise: error bars follow from the turnover."
+        lives = self.devices.lives
+        if lives.turnover is not None and lives.change is not None:
+            return (
+                "Devices take part again and repeat their noise: error bars follow from the turnover and the answers "
+                "that change."
+            )
+        if lives.turnover is not None:
+            return (
+                "Devices take part again and repeat their noise: error bars follow from the turnover; averages have "
+                "those of devices that all keep their answers. Give the change if answers do."
+            )
         return (
             "Devices take part again and repeat their noise: bands and differences follow what the counts show of it; "
             "averages have the wider error bars of devices that all stay. Give the turnover if devices are replaced."

@@ -45,7 +45,7 @@ def check_participation(value: object) -> str:
     ('window:day', 'once', 'window:week:turnover=0.1')
     """
     text = "window:day" if value == "window" else value
-    lives = re.search(r":(turnover|change)=", text) if isinstance(text, str) else None
+    lives = re.search(r":(?:turnover|change)=", text) if isinstance(text, str) else None
     if isinstance(text, str) and (share := text.find(":share=")) > 0 and text[:share] in PARTICIPATIONS:
         if not text.startswith("window:") or not _SHARE.fullmatch(text, share):
             raise SurveyError(
@@ -55,10 +55,9 @@ def check_participation(value: object) -> str:
         return text
     if isinstance(text, str) and lives and text[: lives.start()] in PARTICIPATIONS:
         if not text.startswith("window:") or not _LIVES.fullmatch(text, lives.start()):
-            after, example = ("", "") if lives[1] == "turnover" else (", or its turnover", ":change=0.1")
             raise SurveyError(
-                f"{lives[1]} must follow a window{after}, from 0 to 1 with at most four digits after the point, as in "
-                f"'window:day:turnover=0.05{example}', got {text[:60]!r}"
+                "turnover and change must follow a window, in this order, from 0 to 1 with at most four digits after "
+                f"the point, as in 'window:day:turnover=0.05:change=0.1', got {text[:60]!r}"
             )
         return text
     if not isinstance(text, str) or text not in PARTICIPATIONS:

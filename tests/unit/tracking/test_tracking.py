@@ -6,6 +6,7 @@ import pytest
 import deniable as dn
 from deniable.errors import DecodeError
 from deniable.tracking.calendar import label_gaps, places_of
+from deniable.tracking.overlap import Lives
 from tests.surveys import SEED
 
 P = np.array([0.5, 0.3, 0.15, 0.05])
@@ -267,14 +268,48 @@ def test_a_turnover_of_the_survey_is_used_unless_another_is_given() -> None:
     assert dn.decode(known).standard_errors == pytest.approx(dn.decode(total, turnover=0.5).standard_errors)
     assert (dn.decode(known).standard_errors < dn.decode(total).standard_errors).all()
     assert dn.decode(known, turnover=0.0).standard_errors == pytest.approx(dn.decode(total).standard_errors)
-    assert dn.track(said).devices.turnover == 0.5
-    assert dn.track(said, turnover=0.1).devices.turnover == 0.1
-    assert dn.track(days).devices.turnover is None
+    assert dn.track(said).devices.lives == Lives(0.5, None)
+    assert dn.track(said, turnover=0.1).devices.lives == Lives(0.1, None)
+    assert dn.track(days).devices.lives == Lives()
     # Half of the devices of two windows are others, whatever the counts look like.
     same, again = dn.decode(said[0]), dn.decode(said[0])
     assert (dn.difference(same, again).intervals()[:, 1] > 0).all()
     first, second = dn.decode(days[0]), dn.decode(days[0])
     assert (dn.difference(first, second).intervals()[:, 1] == 0).all()
+
+
+def test_a_change_of_the_survey_is_used_unless_another_is_given() -> None:
+    law, rng = [dn.lab.zipf(8, 1)] * 6, np.random.default_rng(8)
+    plain = dn.krr(symbols=8, epsilon=1, participation="window")
+    stated = dn.krr(symbols=8, epsilon=1, participation="window:day:turnover=0.1:change=0.2")
+    days = dn.lab.panel(plain, law, 500, rng, turnover=0.1, change=0.2)
+    said = [dn.Tally(stated, day.counts) for day in days]
+    total, known = sum(days, dn.Tally(plain)), sum(said, dn.Tally(stated))
+    both = dn.decode(total, turnover=0.1, change=0.2)
+    assert dn.decode(known).standard_errors == pytest.approx(both.standard_errors)
+    assert (both.standard_errors < dn.decode(total, turnover=0.1).standard_errors).all()
+    for tracked in (dn.track(said), dn.track(days, turnover=0.1, change=0.2)):
+        assert tracked.devices.lives == Lives(0.1, 0.2)
+        assert tracked.average().standard_errors == pytest.approx(both.standard_errors, rel=0.02)
+        assert tracked.turnover == pytest.approx(1 - 0.9 * 0.8)
+        assert tracked.shared_noise == (
+            "Devices take part again and repeat their noise: error bars follow from the turnover and the answers that "
+            "change."
+        )
+    wider = dn.track(days, turnover=0.1)
+    assert (wider.average().standard_errors > 1.05 * both.standard_errors).all()
+    assert wider.shared_noise.endswith("averages have those of devices that all keep their answers. Give the change "
+                                       "if answers do.")  # fmt: skip
+    alone = dn.track(days, change=0.2)
+    assert alone.devices.lives == Lives(None, 0.2)
+    assert (alone.average().standard_errors < dn.track(days).average().standard_errors).all()
+    with pytest.raises(DecodeError, match="change must be between 0 and 1, got 2"):
+        dn.track(days, change=2)
+    # Two windows differ by what those who answer anew draw, whatever the counts look like.
+    same, again = dn.decode(said[0]), dn.decode(said[0])
+    alike = dn.krr(symbols=8, epsilon=1, participation="window:day:turnover=0.1")
+    fewer = [dn.decode(dn.Tally(alike, said[0].counts)) for _ in range(2)]
+    assert (dn.difference(same, again).intervals()[:, 1] > dn.difference(*fewer).intervals()[:, 1]).all()
 
 
 def test_no_bad_input_is_counted_twice() -> None:

@@ -25,6 +25,8 @@ TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "fresh": (partial(coverage, kind="fresh"), 100),
     "memoised": (partial(coverage, kind="memoised"), 100),
     "two stages": (partial(coverage, kind="two stages"), 100),
+    "memoised, told": (partial(coverage, kind="memoised", told=True), 100),
+    "two stages, told": (partial(coverage, kind="two stages", told=True), 100),
     "gain": (gains, 24),
     "many": (many, 24),
     "cost": (costs, 1),

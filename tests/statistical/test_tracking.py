@@ -62,7 +62,7 @@ def changing(repeats: int, *, told: bool) -> list[bool]:
 
 
 def test_merged_windows_cover_where_answers_change_and_it_is_said() -> None:
-    """Where the turnover alone is told, intervals are those of devices that keep their answers, and cover nearly always."""
+    """Where the turnover alone is told, intervals cover nearly always."""
     accept("merged-windows", outside(changing(1500, told=True)))
     reject("merged-windows", outside(changing(1500, told=False)))
 

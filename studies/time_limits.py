@@ -1,7 +1,7 @@
 """What six symbols and twenty windows tell of how fast shares move, and what that leaves for bands.
 
-Noise is normal and of other people in each window. A history of each speed is a random walk of every symbol with steps of
-so many standard errors of a window.
+Noise is normal and of other people in each window. A history of each speed is a random walk of every symbol, with steps
+of so many standard errors of a window.
 """
 
 from collections.abc import Iterator

@@ -17,6 +17,7 @@ from studies.time_alarms import alarms, delays
 from studies.time_cost import costs
 from studies.time_coverage import coverage, merged
 from studies.time_gain import gains
+from studies.time_limits import limits
 from studies.time_many import many
 from studies.time_rows import COLUMNS, FILE, Row
 
@@ -25,6 +26,9 @@ TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "fresh": (partial(coverage, kind="fresh"), 100),
     "memoised": (partial(coverage, kind="memoised"), 100),
     "two stages": (partial(coverage, kind="two stages"), 100),
+    "memoised, told": (partial(coverage, kind="memoised", told=True), 100),
+    "two stages, told": (partial(coverage, kind="two stages", told=True), 100),
+    "limits": (limits, 500),
     "gain": (gains, 24),
     "many": (many, 24),
     "cost": (costs, 1),

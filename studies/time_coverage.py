@@ -24,15 +24,18 @@ def within(values: Floats, variances: Floats) -> npt.NDArray[np.float64]:
     return np.asarray((np.abs(values - SHARES[:, None]) <= REACH * np.sqrt(variances)).mean(axis=0))
 
 
-def one_history(survey: dn.Survey, turnover: float, change: float, rng: np.random.Generator) -> dict[str, object]:
-    """What is covered in one history in which shares stay as they are."""
+def one_history(
+    survey: dn.Survey, turnover: float, change: float, rng: np.random.Generator, told: bool
+) -> dict[str, object]:
+    """What is covered in one history in which shares stay as they are; `told` whether the change is given, too."""
     truth = np.tile(SHARES, (WINDOWS, 1))
     tallies = dn.lab.panel(survey, truth, DEVICES, rng, turnover=turnover, change=change)
-    known = None if survey.participation == "once" else turnover
-    tracked = dn.track(tallies, turnover=known)
+    known = {"turnover": None if survey.participation == "once" else turnover, "change": change if told else None}
+    tracked = dn.track(tallies, **known)
     moving, zero = tracked.moving, np.zeros(len(SHARES))
-    total = dn.decode(sum(tallies[1:], tallies[0]), constraint=PLAIN, turnover=known)
-    first, last = (dn.decode(tallies[place], constraint=PLAIN) for place in (0, -1))
+    total = dn.decode(sum(tallies[1:], tallies[0]), constraint=PLAIN, **known)
+    given = known if told else {}
+    first, last = (dn.decode(tallies[place], constraint=PLAIN, **given) for place in (0, -1))
     return {
         "bands": within(moving.smoothed, moving.smoothed_variance),
         "as of": within(moving.filtered, moving.filtered_variance),
@@ -44,31 +47,38 @@ def one_history(survey: dn.Survey, turnover: float, change: float, rng: np.rando
     }
 
 
-def coverage(repeats: int, rng: np.random.Generator, kind: str) -> Iterator[Row]:
-    """A row of each mechanism and life, in several processes; what is drawn does not depend on their number."""
+def coverage(repeats: int, rng: np.random.Generator, kind: str, told: bool = False) -> Iterator[Row]:
+    """A row of each mechanism and life, in several processes; what is drawn does not depend on their number.
+
+    Histories are the same whether the change is `told` or not; where no answer changes, there is nothing to tell.
+    """
     lives = LIVES if kind != "fresh" else ((1.0, 0.0),)
     cells = [(name, *life) for name in surveys(kind) for life in lives]
     seeds = rng.integers(0, 1 << 32, len(cells)).tolist()
+    if told:
+        seeds = [seed for seed, (_, _, change) in zip(seeds, cells, strict=True) if change]
+        cells = [cell for cell in cells if cell[2]]
     with ProcessPoolExecutor(JOBS) as pool:
-        for rows in pool.map(_cell, [kind] * len(cells), cells, seeds, [repeats] * len(cells)):
+        for rows in pool.map(_cell, [kind] * len(cells), cells, seeds, [repeats] * len(cells), [told] * len(cells)):
             yield from rows
 
 
-def _cell(kind: str, cell: tuple[str, float, float], seed: int, repeats: int) -> list[Row]:
+def _cell(kind: str, cell: tuple[str, float, float], seed: int, repeats: int, told: bool) -> list[Row]:
     """The rows of one mechanism and life. A repeat is one number: symbols and windows of a history share noise."""
     name, turnover, change = cell
     survey, rng, found = surveys(kind)[name], np.random.default_rng(seed), dict[str, list[object]]()
     for _ in range(repeats):
-        for measure, value in one_history(survey, turnover, change, rng).items():
+        for measure, value in one_history(survey, turnover, change, rng, told).items():
             found.setdefault(measure, []).append(value)
+    table = f"{kind}, told" if told else kind
     rows, about = [], {"turnover": turnover, "change": change, "windows": WINDOWS}
     for measure, values in found.items():
         each = np.array(values, np.float64).reshape(repeats, -1)
-        rows.append(row(kind, name, measure, each.mean(axis=1), **about))
+        rows.append(row(table, name, measure, each.mean(axis=1), **about))
         if each.shape[1] > 1:
             by_window = each.mean(axis=0)
             for what, place in (("worst", by_window.argmin()), ("best", by_window.argmax())):
-                rows.append(row(kind, name, f"{measure}, {what}", each[:, place], **about))
+                rows.append(row(table, name, f"{measure}, {what}", each[:, place], **about))
     return rows
 
 

@@ -11,6 +11,7 @@ PAGE = FILE.with_suffix(".md")
 Rows = list[dict[str, str]]
 
 KINDS = ("fresh", "memoised", "two stages")
+TOLD = ("memoised, told", "two stages, told")
 COVERED = ["bands", "as of", "difference", "average", "sum", "two windows"]
 SMOOTH = ["tracked", "plain Kalman smoother", "best centred average"]
 FILTERED = ["tracked, as of", "plain Kalman filter", "best trailing average"]
@@ -49,11 +50,11 @@ def _coverage(rows: Rows) -> str:
     return _table(["mechanism", "turnover", "change", *COVERED, "no change"], lines)
 
 
-def _outside(of: dict[str, Rows]) -> str:
+def _outside(rows_of: Rows) -> str:
     """How many cells of the tables above are within 94 to 97 %, and where the others are."""
     lines = []
     for name in COVERED:
-        rows = [one for kind in KINDS for one in of[kind] if one["measure"] == name]
+        rows = [one for one in rows_of if one["measure"] == name]
         found, errors = ([100 * float(one[column]) for one in rows] for column in ("value", "error"))
         below = [value + 2 * error < 94 for value, error in zip(found, errors, strict=True) if value < 94]
         high, mean = sum(value > 97 for value in found), sum(found) / len(found)
@@ -61,6 +62,44 @@ def _outside(of: dict[str, Rows]) -> str:
         lines.append([name, *map(str, cells), f"{mean:.1f}", f"{min(found):.1f} to {max(found):.1f}"])
     head = ["rows of each kind", "94 to 97 %", "below", "by over 2 errors", "above", "their mean", "least and most"]
     return _table(head, lines)
+
+
+def _lives(of: dict[str, Rows]) -> str:
+    """Where the rows outside are: bands and sums, by how devices live."""
+    plain, told = ([one for kind in kinds for one in of[kind]] for kinds in (KINDS, TOLD))
+    groups = (
+        ("bands", "nothing is shared: fresh, or half of the devices replaced", plain, lambda t, c: t >= 0.5),
+        ("bands", "devices stay and answers change", plain, lambda t, c: t < 0.5 and c),
+        ("bands", "devices and answers stay, but for 0 or 5 %", plain, lambda t, c: t < 0.5 and not c),
+        ("bands", "devices stay and answers change, which is told", told, lambda t, c: t < 0.5),
+        ("sum", "answers change, which is not told", plain, lambda t, c: t < 0.5 and c),
+        ("sum", "answers change, which is told", told, lambda t, c: t < 0.5),
+        ("sum", "all others", plain, lambda t, c: t >= 0.5 or not c),
+    )
+    lines = []
+    for measure, about, rows, wanted in groups:
+        found = [
+            100 * float(one["value"])
+            for one in rows
+            if one["measure"] == measure and wanted(float(one["turnover"]), float(one["change"]))
+        ]
+        below, above = sum(value < 94 for value in found), sum(value > 97 for value in found)
+        counts = len(found), len(found) - below - above, below, above
+        lines.append([measure, about, *map(str, counts), f"{sum(found) / len(found):.1f}"])
+    return _table(["what", "rows", "all", "94 to 97 %", "below", "above", "their mean"], lines)
+
+
+def _limits(rows: Rows) -> str:
+    names = [
+        "bands", "bands of one who knows the speed", "their width, in that of still shares",
+        "what they cover if nothing moves", "seen to move",
+    ]  # fmt: skip
+    lines = []
+    for (speed,), measured in _by(rows, "case").items():
+        cells = [_percent(measured.get(name)) for name in names]
+        cells[2] = f"{float(measured[names[2]]['value']):.2f}"
+        lines.append([speed, *cells])
+    return _table(["step", *names], lines)
 
 
 def _many(rows: Rows) -> str:
@@ -127,7 +166,7 @@ were another person's.
 
 Six answers, 2,000 devices, 20 windows, epsilon 2 (two stages: one report spends 1); 100 histories a row. Shares stay
 as they are. *Turnover* is the part of the devices that are replaced each window, *change* the part that draw their
-answer anew; the turnover is given to the decoder, the change is not.
+answer anew. In the first three tables the turnover is given to the decoder and the change is not.
 *Bands* are of smoothed windows and *as of* of the same windows as they were known when they ended, averaged over
 windows and symbols; in brackets the windows that were covered least and most often. *Difference* and *average* are
 `tracked.difference` and `tracked.average`, *sum* is `dn.decode(sum(windows))`, *two windows* is `dn.difference` of
@@ -146,33 +185,59 @@ Monte Carlo error.
 
 {_coverage(of["two stages"])}
 
-{_outside(of)}
+{_outside([one for kind in KINDS for one in of[kind]])}
 
-What is outside, and why:
+### Turnover and change given
+
+The same histories, where `dn.track` and `dn.decode` are given both (`turnover=0.05, change=0.1`, or
+`participation="window:day:turnover=0.05:change=0.1"`): memoised reports,
+
+{_coverage(of["memoised, told"])}
+
+and two stages:
+
+{_coverage(of["two stages, told"])}
+
+{_outside([one for kind in TOLD for one in of[kind]])}
+
+### What is outside, and why
+
+{_lives(of)}
 
 - *Differences of what cannot differ.* Where devices and answers stay as they are, two memoised windows are the same,
   and their difference is zero without error: 100 %. Where a second stage makes most of the noise, five degrees of
   freedom do not show how little two windows share, so that `dn.difference` keeps error bars near those of other people.
-- *Bands where nothing moves.* Twenty windows of six answers do not show that nothing moves slowly, and bands allow for
-  it. What is won there is lost where shares do move. Measured on normal noise, six symbols, twenty windows, 200
-  histories of each movement: bands of still shares cover 97.9 %, those of random walks with steps of .15, .3 and .6
-  standard errors a window 94.1, 94.2 and 95.7 %. With half of the prior weight on "nothing moves" it was 96.8 against
-  91.7, 88.0 and 91.6 %, without the factor for walks 97.1 against 92.0, 89.6 and 91.9 %. Before models were shared by
-  all symbols it was 98.7 against 95.0, 92.1 and 93.1 % (decision
-  [0110](../decisions/0110-one-movement-or-each-its-own.md)).
-- *Sums and averages* allow for devices that all keep their answers, because what windows share is known from below
-  alone (shares that move look like devices that change). Where devices change, that is too much.
+- *Sums and averages* allow for devices that all keep their answers, where the change is not given, because what windows
+  share is known from below alone (shares that move look like devices that change). Give it, and they do not.
+- *Bands where nothing moves* allow for shares that move slowly, which few windows cannot tell from those that stand
+  still: the next table. Where devices stay, most of the noise is one draw for all windows, and
+  little is left to be mistaken.
 - *Below 94 %* are rows with errors of about one point. Where devices and answers all stay, twenty
   memoised windows are one window of 2,000 reports: a history is six numbers.
+
+### Still or slow: what twenty windows tell
+
+Normal noise, other people in each window, six symbols, twenty windows; 500 histories of each speed. Every symbol is a
+random walk with such a *step* in each window, in standard errors of one window. *Bands* are those of `dn.track`. The
+next three columns are of somebody who knows the speed: what those bands cover, how wide they are, and what the same
+bands cover where nothing moves. *Seen to move* is how often the best test at 5 % of this speed against stillness
+finds it.
+
+{_limits(of["limits"])}
+
+Whoever wants 95 % where steps are .15 draws bands 1.4 times as wide as those of still shares, and they cover still
+shares nearly always. Only a test could tell when to draw the narrow ones, and the best one, which even knows the speed,
+misses such a walk about every second time. So what is won at one speed is lost at another. In 200 histories of each
+movement, half of the prior weight on "nothing moves" gave still shares 96.8 % and walks with steps of .15, .3 and .6
+only 91.7, 88.0 and 91.6 %; without the factor for walks it was 97.1 against 92.0, 89.6 and 91.9 % (decisions
+[0110](../decisions/0110-one-movement-or-each-its-own.md), [0118](../decisions/0118-bands-of-still-shares.md)). Steps of
+.2 to .3 are covered by about one point less than 94 %. Sixteen symbols, or more windows, tell more: see below.
 
 ## What tracking gains
 
 Mean squared error of shares, in that of each window decoded alone (`dn.decode`). k-RR, 16 symbols, epsilon 2, 3,000
 fresh reports a window; 24 histories a row, at twenty windows of each. The Kalman filter is a random walk for each
 symbol, fitted by maximum likelihood; the moving average has the width that is best in hindsight, for each history.
-Rows of 100 and 400 windows, and the next table, were measured before the allowance for one draw of noise was bounded
-for few symbols (decision [0110](../decisions/0110-one-movement-or-each-its-own.md)). Twenty windows had 4 % more error
-so where shares jump, and 9 % less where they stand still.
 
 {
         _table(

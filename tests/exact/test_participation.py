@@ -33,7 +33,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "blocks": {"groups": [[0, 1], [2, 3]]},
     "channel": {"matrix": [[0.7, 0.3], [0.4, 0.6]]},
 }
-AGAIN = (*PARTICIPATIONS[1:], "window:day:turnover=0.05")
+AGAIN = (*PARTICIPATIONS[1:], "window:day:turnover=0.05", "window:day:turnover=0.05:change=0.1")
 WINDOWED = [how for how in AGAIN if how != "event"]
 
 

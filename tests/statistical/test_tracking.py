@@ -50,6 +50,23 @@ def test_merged_windows_cover_at_any_number_of_days(days: int) -> None:
             reject("merged-windows", outside(merged(days, 1500)))
 
 
+def changing(repeats: int, *, told: bool) -> list[bool]:
+    """Whether the interval of a sum of twenty days covers, where three in ten answers are drawn anew each day."""
+    rng, found = generator("merged windows that change"), []
+    how = {"turnover": 0.05, "change": 0.3 if told else None}
+    for place in rng.integers(6, size=repeats).tolist():
+        days = dn.lab.panel(SURVEY, np.tile(SHARES, (20, 1)), DEVICES, rng, turnover=0.05, change=0.3)
+        low, high = dn.decode(sum(days[1:], days[0]), constraint=PLAIN, **how).intervals(LEVEL)[place]
+        found.append(bool(low <= SHARES[place] <= high))
+    return found
+
+
+def test_merged_windows_cover_where_answers_change_and_it_is_said() -> None:
+    """Where the turnover alone is told, intervals cover nearly always."""
+    accept("merged-windows", outside(changing(1500, told=True)))
+    reject("merged-windows", outside(changing(1500, told=False)))
+
+
 LIVES = ((0.0, 0.05), (0.05, 0.05), (0.5, 0.1))  # turnover, and answers that change
 KINDS: dict[str, dn.Survey] = {
     "krr": dn.krr(symbols=8, epsilon=2, participation="window"),

@@ -238,11 +238,16 @@ def bad_surveys(good: dict[str, Survey]) -> list[object]:
     for wrong in ("daily", "window:month", "window:", "window:day ", "Event", ""):
         top("participation", wrong, known + repr(wrong))
     follows = (
-        "turnover must follow a window, from 0 to 1 with at most four digits after the point, as in "
-        "'window:day:turnover=0.05', got "
+        "turnover and change must follow a window, in this order, from 0 to 1 with at most four digits after the "
+        "point, as in 'window:day:turnover=0.05:change=0.1', got "
     )
     for tail in ("", "2", "0.0", "0.50", ".5", "0.00001", "0.5%", "0.5 ", "-0.1"):
         top("participation", f"window:day:turnover={tail}", follows + repr(f"window:day:turnover={tail}"))
+        both = f"window:day:turnover=0.05:change={tail}"
+        top("participation", both, follows + repr(both))
+    for tail in ("change=0.1:turnover=0.05", "turnover=0.5:turnover=0.5", "change=0.1:share=1/7", "change"):
+        wrong = f"window:day:{tail}"
+        top("participation", wrong, (known if tail == "change" else follows) + repr(wrong))
     turns = (
         "share must follow a window, from 1/2 to 1/99999, as in 'window:day:share=1/7', and without a turnover, got "
     )

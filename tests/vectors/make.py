@@ -141,6 +141,12 @@ def presets() -> dict[str, dn.Survey]:
         "oue, once a day with a turnover": dn.oue(
             symbols=["a", "b", "c"], epsilon=2, participation="window:day:turnover=0.05"
         ),
+        "krr, once an hour with a turnover and a change": dn.krr(
+            symbols=fruit, epsilon=1, participation="window:hour:turnover=0.05:change=0.1"
+        ),
+        "oue, once a week with a change": dn.oue(
+            symbols=["a", "b", "c"], epsilon=2, participation="window:week:change=1"
+        ),
         "krr, one day in seven": dn.krr(symbols=fruit, epsilon=1, participation="window:day:share=1/7"),
         "orr, one hour in three": dn.orr(
             epsilon=2, cells=8, cohorts=3, seed=seed, participation="window:hour:share=1/3"

@@ -30,7 +30,8 @@ const ENCODINGS = {
 const TABLES = { __proto__: null, sensitive, "sensitive-design": sensitive, blocks, budgets, table: full };
 const MECHANISMS = { __proto__: null, krr, bitflip, subset, ...TABLES };
 // How people take part; a survey that they answer once says nothing about it.
-const AGAIN = /^(event|window:(hour|day|week)(:turnover=(0|1|0\.\d{0,3}[1-9])|:share=1\/([2-9]|[1-9]\d{1,4}))?)$/;
+const AGAIN =
+  /^(event|window:(hour|day|week)((:turnover=(0|1|0\.\d{0,3}[1-9]))?(:change=(0|1|0\.\d{0,3}[1-9]))?|:share=1\/(?!1$)[1-9]\d{0,4}))$/;
 
 /** A survey from its fields; `stated` is what they must say, thresholds and digest included. */
 export function remake(given) {
@@ -68,7 +69,7 @@ export function remake(given) {
   );
   need(
     !TABLES[kind] || (cellsBy.kind === "direct" && !epsilon_report && !stage.order === (kind !== "sensitive-design")),
-    "a table must have direct cells, and its reports are not randomised again",
+    "a table must have direct cells and one stage",
   );
   const mechanism = {
     width: 64,

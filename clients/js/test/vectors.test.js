@@ -245,7 +245,7 @@ const SENTENCES = [
   [/^threshold|realisable|must not have the field '(colour|delta|seed)'|^format|^width/, /^survey must say .*, got /],
   [/altered after it was made|must have the field 'digest'|^other must be/, /^survey must say .*, got /],
   [
-    /^(participation must be|(turnover|share) must follow)/,
+    /^(participation must be|(turnover and change|share) must follow)/,
     /^participation must be event or window:day, :hour, :week, got /,
   ],
   [/^survey field 'participation'/, /^(participation|survey) must /],

@@ -58,6 +58,7 @@ def add(commands: Commands) -> None:
     limits = f"{', '.join(CONSTRAINTS)}, of the unbiased estimate unless --decoder says otherwise"
     parser.option("--constraint", "NAME", limits, one_of(*CONSTRAINTS))
     parser.option("--turnover", "T", "the part of the devices that are replaced each window, 0 to 1", part)
+    parser.option("--change", "C", "the part of the others that draw their answer anew each window, 0 to 1", part)
     parser.option("--level", "L", "of the intervals", share, default=0.95)
     parser.flag("--simultaneous", "all intervals hold at once with that level")
     parser.option("--top", "N", f"only the N largest (default {ROWS}; 0: all)", whole(0))
@@ -96,6 +97,7 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> Any:
             constraint=constraint_of(args.constraint),
             complete=args.complete,
             turnover=args.turnover,
+            change=args.change,
             progress=report.part("decoding"),
         )
     if is_form:

@@ -276,6 +276,9 @@ def _show(args: argparse.Namespace) -> None:
         lines.append(("answered", participation_words(survey.participation)))
         if survey.turnover is not None:
             lines.append(("turnover", f"{100 * survey.turnover:g} % of the devices are replaced each {survey.window}"))
+        if survey.change is not None:
+            words = f"{100 * survey.change:g} % of those that stay draw their answer anew each {survey.window}"
+            lines.append(("change", words))
         if survey.permanent_responses:
             each = f"{survey.epsilon:g} for each of {survey.permanent_responses} permanent responses"
             lines.append(("in all", f"{survey.epsilon_worst:g}, however often an answer changes ({each})"))

@@ -44,6 +44,7 @@ def add(commands: Commands) -> None:
     parser.symbols("candidates", "symbols to look for in an open survey, or a count S for 0 to S-1")
     parser.option("--participation", "HOW", "once, window or event, in place of what the survey says", one_of(*_HOW))
     parser.option("--turnover", "T", "the part of the devices that are replaced each window (default: learnt)", part)
+    parser.option("--change", "C", "the part of the others that draw their answer anew (default: learnt)", part)
     parser.option("--level", "L", "of the intervals and the changes", share, default=0.95)
     parser.option("--top", "N", f"only the N largest symbols (default {_ROWS}; the chart has six at most)", int)
     output = parser.add_mutually_exclusive_group()
@@ -73,6 +74,7 @@ def _run(args: argparse.Namespace) -> None:
             windows,
             candidates=listed,
             turnover=args.turnover,
+            change=args.change,
             participation=args.participation,
         )
         changes = tracked.changes(args.level)

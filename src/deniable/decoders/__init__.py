@@ -23,7 +23,7 @@ from deniable.decoders.prior import Observations
 from deniable.decoders.quantity import Cumulative, Quantity
 from deniable.decoders.quantity_limits import weights_of_sums, worst_deviation
 from deniable.decoders.raw_reports import likelihood_of_reports
-from deniable.decoders.repeated import Repeated, check_turnover
+from deniable.decoders.repeated import Repeated, check_part
 from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
@@ -77,7 +77,7 @@ __all__ = [
     "WeightedLeastSquares",
     "cell_weights",
     "chance_in_words",
-    "check_turnover",
+    "check_part",
     "constraint_of",
     "decode",
     "decode_all",

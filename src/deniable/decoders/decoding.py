@@ -10,7 +10,7 @@ from deniable.decoders.empirical_bayes import EmpiricalBayes
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
-from deniable.decoders.repeated import check_turnover
+from deniable.decoders.repeated import check_part
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Progress, Screening
 from deniable.errors import DecodeError, TallyMismatch
@@ -38,6 +38,7 @@ def decode(
     constraint: Constraint | None = None,
     complete: bool = False,
     turnover: float | None = None,
+    change: float | None = None,
     progress: Progress | None = None,
 ) -> Estimate: ...
 @overload
@@ -49,6 +50,7 @@ def decode(
     constraint: Constraint | None = None,
     complete: bool = False,
     turnover: float | None = None,
+    change: float | None = None,
     progress: Progress | None = None,
 ) -> Any: ...
 def decode(
@@ -59,6 +61,7 @@ def decode(
     constraint: Constraint | None = None,
     complete: bool = False,
     turnover: float | None = None,
+    change: float | None = None,
     progress: Progress | None = None,
 ) -> Any:
     """Turn counts into a distribution with error bars.
@@ -89,6 +92,9 @@ def decode(
         The part of the devices that are replaced from one window to the next, where people take part in every window
         and the tally has several; by default what the survey says. If it is not known, error bars allow for the same
         devices in all of them; screening always does. `Estimate.shared_noise` says which bars are shown.
+    change
+        The part of the devices that stay and draw their answer anew from one window to the next, so that only the
+        others repeat their noise; by default what the survey says. An answer that is drawn anew may be the same.
     progress
         Called with (candidates done, candidates) while a long list is screened.
 
@@ -112,13 +118,13 @@ def decode(
     True
     """
     if (other := readers_of.get(type(tally))) is not None:
-        settings = {"decoder": decoder, "constraint": constraint, "complete": complete, "turnover": turnover}
-        return other(tally, candidates=candidates, progress=progress, **settings)
+        settings: dict[str, Any] = {"decoder": decoder, "constraint": constraint, "complete": complete}
+        return other(tally, candidates=candidates, progress=progress, turnover=turnover, change=change, **settings)
     if not isinstance(tally, Tally):
         raise DecodeError(_no_tally(tally))
     found = decode_all(
         [tally], candidates=candidates, decoder=decoder, constraint=constraint, complete=complete, turnover=turnover,
-        progress=progress,
+        change=change, progress=progress,
     )  # fmt: skip
     return found[0]
 
@@ -131,6 +137,7 @@ def decode_all(
     constraint: Constraint | None = None,
     complete: bool = False,
     turnover: float | None = None,
+    change: float | None = None,
     progress: Progress | None = None,
 ) -> list[Estimate]:
     """Decode many tallies that share an encoding (days, groups, repeats, epsilons): set up once, solved together.
@@ -139,7 +146,7 @@ def decode_all(
     ----------
     tallies
         Tallies of surveys with one encoding and alphabet; and one mechanism, if it is not hit or miss.
-    candidates, decoder, constraint, complete, turnover, progress
+    candidates, decoder, constraint, complete, turnover, change, progress
         As for `decode`.
 
     Returns
@@ -161,7 +168,7 @@ def decode_all(
     >>> [e.n for e in dn.decode_all([dn.Tally(survey, [[6, 4]]), dn.Tally(survey, [[60, 40]])])]
     [10, 100]
     """
-    tallies, turnover = _tallies(tallies), check_turnover(turnover)
+    tallies, turnover, change = _tallies(tallies), check_part("turnover", turnover), check_part("change", change)
     if not tallies:
         return []
     survey = tallies[0].survey
@@ -194,7 +201,7 @@ def decode_all(
     else:
         solutions = decoder.solve(tallies, design)
     return [
-        estimate_of(solution, symbols, decoder, limit, tally, design, turnover)
+        estimate_of(solution, symbols, decoder, limit, tally, design, turnover, change)
         for solution, tally in zip(solutions, tallies, strict=True)
     ]
 

@@ -18,10 +18,12 @@ from deniable.decoders.intervals import Group, Mass, mass_of, sum_limits, symbol
 from deniable.decoders.limits import Limits, check_level, holm
 from deniable.decoders.planted import Planted, check_share, influence, plant
 from deniable.decoders.presented import Presented
+from deniable.decoders.repeated import Repeated
 from deniable.errors import DecodeError
 from deniable.matrices import Design, OpenDesign
 from deniable.survey import Symbol
 from deniable.tally import Tally
+from deniable.theory import returning_share
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,8 +51,9 @@ class Estimate(BySymbol, Figures, Presented):
         Whether counts were divided by the reports of their own cohort.
     rest
         The unallocated mass, under the constraint and raw; None where there is none.
-    turnover
-        The part of the devices that are replaced each window, where they take part again and it was given.
+    turnover, change
+        The part of the devices that are replaced each window, and of the others that draw their answer anew, where
+        they take part again and it was given.
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Estimate(BySymbol, Figures, Presented):
     per_cohort: bool = True
     rest: tuple[float, float] | None = None
     turnover: float | None = None
+    change: float | None = None
 
     @classmethod
     def of(
@@ -87,6 +91,7 @@ class Estimate(BySymbol, Figures, Presented):
         tally: Tally,
         design: Design,
         turnover: float | None = None,
+        change: float | None = None,
     ) -> "Estimate":
         """The estimate of a solution.
 
@@ -104,8 +109,9 @@ class Estimate(BySymbol, Figures, Presented):
             The counts. They are copied, so later reports do not change the estimate.
         design
             The matrix H of the survey and the candidates.
-        turnover
-            The part of the devices that are replaced each window; None if it is not known.
+        turnover, change
+            The part of the devices that are replaced each window, and of the others that draw their answer anew; None
+            if it is not known.
 
         Returns
         -------
@@ -128,20 +134,28 @@ class Estimate(BySymbol, Figures, Presented):
         values, raw, rest = constraint.apply(solution.values), solution.raw, None
         if isinstance(design, OpenDesign):
             values, raw, rest = values[:-1], raw[:-1], (float(values[-1]), float(raw[-1]))
-        return cls(tuple(symbols), values, raw, decoder, constraint, tally.copy(), design, per_cohort, rest, turnover)
+        return cls(
+            tuple(symbols), values, raw, decoder, constraint, tally.copy(), design, per_cohort, rest, turnover, change
+        )
 
     @cached_property
     def fit(self) -> LinearFit:
         """The linear algebra behind `raw`: what intervals and diagnostics are computed from."""
         unknowns = self.raw if self.rest is None else np.append(self.raw, self.rest[1])
-        return LinearFit(unknowns, self.tally, self.design, self.per_cohort, self.decoder.inverts, self.turnover)
+        survey = self.tally.survey
+        change = survey.change if self.change is None else self.change
+        returns = 1.0
+        if change and survey.repeats_noise:
+            returns = returning_share(survey, self.raw, symbols=self.symbols)
+        again = Repeated.of(self.tally, self.turnover, change, returns)
+        return LinearFit(unknowns, self.tally, self.design, self.per_cohort, self.decoder.inverts, again)
 
     @property
     def shared_noise(self) -> str:
         """One sentence where windows of the same devices were added up: which error bars are shown; else empty.
 
         Devices that take part in every window repeat their noise, which does not average out. How many devices two
-        windows share is bounded by the smaller one, and by the turnover where `decode` was given it.
+        windows share is bounded by the smaller one, and by the turnover and the change where `decode` was given them.
 
         >>> import deniable as dn
         >>> survey = dn.warner(epsilon=1, participation="window")

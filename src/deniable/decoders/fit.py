@@ -35,8 +35,8 @@ class LinearFit:
         Whether counts were divided by the reports of their own cohort (`unbias`).
     inverted
         Whether `unknowns` is the closed form of a block design where there is one.
-    turnover
-        The part of the devices that are replaced each window, where they take part again and it is known.
+    again
+        How often reports of one device may have been counted; by default what the tally and its survey say of it.
     """
 
     unknowns: Floats
@@ -44,7 +44,7 @@ class LinearFit:
     design: Design
     per_cohort: bool = True
     inverted: bool = False
-    turnover: float | None = None
+    again: Repeated | None = None
 
     @property
     def size(self) -> int:
@@ -71,7 +71,7 @@ class LinearFit:
     @cached_property
     def repeated(self) -> Repeated:
         """How often reports of one device may have been counted."""
-        return Repeated.of(self.tally, self.turnover)
+        return self.again or Repeated.of(self.tally)
 
     @cached_property
     def effects(self) -> Floats:

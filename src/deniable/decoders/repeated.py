@@ -26,8 +26,11 @@ class Repeated:
         The windows that were added up; None if the tally does not know them.
     others
         Reports of the same device beside one, on average: an upper bound (`repeated_reports`).
-    turnover
-        The part of the devices that are replaced each window, as it was given; None if it was not.
+    turnover, change
+        The part of the devices that are replaced each window, and of the others that draw their answer anew, as they
+        were given; None if they were not.
+    kept
+        The part of a window's permanent noise that is in the next one, too: an upper bound.
 
     Examples
     --------
@@ -46,15 +49,31 @@ times those of as many people. Give the turnover if devices are replaced.
     windows: int | None
     others: float
     turnover: float | None = None
+    change: float | None = None
+    kept: float = 1.0
 
     @classmethod
-    def of(cls, tally: Tally, turnover: float | None = None) -> "Repeated":
-        """That of a tally, with the survey's turnover if none is given; none is repeated where people answer once."""
-        sizes = tally.windows
-        turnover = tally.survey.turnover if turnover is None else turnover
-        if not tally.survey.repeats_noise or not tally.n:
+    def of(
+        cls, tally: Tally, turnover: float | None = None, change: float | None = None, returns: float = 1.0
+    ) -> "Repeated":
+        """That of a tally, with the survey's turnover and change if none are given; none where people answer once.
+
+        `returns` is the chance that a device that draws its answer anew repeats its noise (`theory.returning_share`).
+        By default it always does, so that a change makes nothing narrower.
+        """
+        survey, sizes = tally.survey, tally.windows
+        if not survey.repeats_noise or not tally.n:
             return cls(1, 0.0)
-        return cls(None if sizes is None else len(sizes), repeated_reports(sizes, tally.n, turnover), turnover)
+        turnover = survey.turnover if turnover is None else turnover
+        change = survey.change if change is None else change
+        if returns == 1:
+            change = None
+        stay, keep = 1 - (turnover or 0.0), 1 - (change or 0.0)
+        others = returns * repeated_reports(sizes, tally.n, 1 - stay)
+        if returns < 1:
+            others += (1 - returns) * repeated_reports(sizes, tally.n, 1 - stay * keep)
+        kept = stay * (returns + (1 - returns) * keep)
+        return cls(None if sizes is None else len(sizes), others, turnover, change, kept)
 
     def effects(self, survey: Survey, shares: Floats) -> Floats:
         """The factor of the variance of each share, 1 or more."""
@@ -72,21 +91,27 @@ times those of as many people. Give the turnover if devices are replaced.
                 "error bars are shown. Name the sizes of its windows, Tally(survey, counts, reports, windows=[...])."
             )
         wider = f"{np.sqrt(1 + self.others):.3g} times those of as many people"
-        if self.turnover is None:
+        less = _told(self.turnover, "a turnover of {} a window")
+        less += _told(self.change, "{} of answers that are drawn anew each window")
+        if not less:
             return (
                 f"{self.windows} windows may be of the same devices, which repeat their noise: the wider error bars of "
                 f"that bound are shown, {wider}. Give the turnover if devices are replaced."
             )
         return (
-            f"{self.windows} windows share devices, which repeat their noise, but for a turnover of "
-            f"{100 * self.turnover:g} % a window: error bars are {wider}."
+            f"{self.windows} windows share devices, which repeat their noise, but for {' and '.join(less)}: error bars "
+            f"are {wider}."
         )
 
 
-def check_turnover(turnover: object) -> float | None:
-    """`turnover` if it is None or a number from 0 to 1, else a sentence that names it."""
-    if turnover is None:
+def _told(part: float | None, words: str) -> list[str]:
+    return [] if part is None else [words.format(f"{100 * part:g} %")]
+
+
+def check_part(name: str, part: object) -> float | None:
+    """`part` if it is None or a number from 0 to 1, else a sentence that names it."""
+    if part is None:
         return None
-    if isinstance(turnover, bool) or not isinstance(turnover, (int, float, np.floating)) or not 0 <= turnover <= 1:
-        raise DecodeError(f"turnover must be between 0 and 1, got {turnover!r}")
-    return float(turnover)
+    if isinstance(part, bool) or not isinstance(part, (int, float, np.floating)) or not 0 <= part <= 1:
+        raise DecodeError(f"{name} must be between 0 and 1, got {part!r}")
+    return float(part)

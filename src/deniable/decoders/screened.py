@@ -66,10 +66,11 @@ class ScreenedEstimate(Estimate):
         tally: Tally,
         design: Design,
         turnover: float | None = None,
+        change: float | None = None,
     ) -> "ScreenedEstimate":
         assert isinstance(solution, Screened)
         names = tuple(symbols[i] for i in solution.model)
-        # What was kept was found with the bound on repeated reports, whatever the turnover is: so are the errors.
+        # What was kept was found with the bound on repeated reports, whatever was said of them: so are the errors.
         joint = Estimate.of(solution.joint, names, decoder, Unconstrained(), tally, solution.design)
         # The mass of candidates in the model that were not kept is part of the rest.
         rest = [

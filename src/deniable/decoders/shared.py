@@ -71,9 +71,10 @@ class SharedNoise:
         if left < _FEWEST:
             return None
         ratios = np.maximum(total - np.where(np.isfinite(scores), scores, 0.0) ** 2, 0.0) / left
-        # Of the permanent part, too, what devices that were replaced have is new: windows are at least one apart.
-        gone = max(fit.repeated.turnover or 0.0 for fit in (first, second))
-        fresh = 1 - permanent_share(survey, (first.raw + second.raw) / 2) * (1 - gone)
+        # Of the permanent part, too, what devices that were replaced, or answer anew, have is new: windows are at least
+        # one apart.
+        kept = min(fit.repeated.kept for fit in (first, second))
+        fresh = 1 - permanent_share(survey, (first.raw + second.raw) / 2) * kept
         alone, wide = 1 / one.n + 1 / two.n, first.effects / one.n + second.effects / two.n
         least = fresh * alone / wide
         return cls(np.maximum(ratios, least), left, least)

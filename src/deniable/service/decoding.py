@@ -26,7 +26,7 @@ from deniable.service.problems import Unavailable
 UNAVAILABLE, CHANGED, UNFINISHED = 3, 4, 5  # statuses of an answer, after those of every child
 SPENT = 0x80  # added to a status: the process has grown large, and is to be ended
 _COMMON = ("question", "candidates", "level", "simultaneous", "top")
-_SENT = (*_COMMON, "decoder", "constraint", "complete", "order", "turnover")
+_SENT = (*_COMMON, "decoder", "constraint", "complete", "order", "turnover", "change")
 _SEARCHED = (*_COMMON, "alphabet", "prefixes", "most", "resume")
 _TABULATED = ("question", "candidates", "level", "rows", "columns")
 _SEARCHING = 0.75  # of the time that a question has, for a search: it says where it was before the process is killed

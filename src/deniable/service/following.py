@@ -21,6 +21,7 @@ def tracked_lines(
     *,
     candidates: Sequence[object] | None,
     turnover: float | None,
+    change: float | None,
     level: float,
     top: int | None,
 ) -> bytes:
@@ -29,11 +30,12 @@ def tracked_lines(
     >>> import deniable as dn
     >>> survey = dn.krr(symbols=["no", "yes"], epsilon=3)
     >>> days = [dn.Tally(survey, [[1000 - yes, yes]]) for yes in (200, 200, 200, 700, 700)]
-    >>> told = tracked_lines("abcde", days, candidates=None, turnover=None, level=0.95, top=None).split(b"\\n")
+    >>> known = {"candidates": None, "turnover": None, "change": None}
+    >>> told = tracked_lines("abcde", days, **known, level=0.95, top=None).split(b"\\n")
     >>> [json.loads(b"{" + line + b"}")["changed"] for line in told[1:]]
     [[], [], [], ['no', 'yes'], []]
     """
-    tracked = track(dict(zip(labels, tallies, strict=True)), candidates=candidates, turnover=turnover)
+    tracked = track(dict(zip(labels, tallies, strict=True)), candidates=candidates, turnover=turnover, change=change)
     order = np.argsort(-tracked[-1].probabilities, kind="stable")[:top].tolist()
     names = [symbol_to_json(symbol) for symbol in tracked.symbols]
     place = {label: position for position, label in enumerate(tracked.windows)}

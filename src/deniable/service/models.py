@@ -186,6 +186,13 @@ class DecodeRequest(OfQuestion, frozen=True, kw_only=True):
             must="be a number from 0 to 1, for instance 0.05",
         ),
     ] = None
+    change: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        _told(
+            "the part of the devices that stay and draw their answer anew each window",
+            must="be a number from 0 to 1, for instance 0.1",
+        ),
+    ] = None
 
 
 class EstimateRequest(DecodeRequest, frozen=True, kw_only=True):

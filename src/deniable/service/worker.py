@@ -137,7 +137,7 @@ def _decoded(fields: dict[str, Any], tallies: Sequence[Any]) -> bytes:
     names = None if candidates is None else [symbol_from_json(symbol) for symbol in candidates]
     if fields["form"] == "track":
         labels = [label(spans[0][0]) for spans, _ in fields["parts"]]
-        options = {name: fields[name] for name in ("turnover", "level", "top")}
+        options = {name: fields[name] for name in ("turnover", "change", "level", "top")}
         return tracked_lines(labels, tallies, candidates=names, **options)
     if isinstance(tallies[0], FormTally):
         return _form(tallies, fields, names)
@@ -157,6 +157,7 @@ def _settings(fields: dict[str, Any]) -> dict[str, Any]:
         "constraint": constraint_of(fields["constraint"]),
         "complete": fields["complete"],
         "turnover": fields["turnover"],
+        "change": fields["change"],
     }
 
 

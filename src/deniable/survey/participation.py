@@ -1,8 +1,9 @@
 """How people take part in a survey: once, once in every window of time, or at every event.
 
 A window is an hour, a day or a week in UTC, counted from the one that 1970-01-01 falls in; weeks start on Monday. Where
-it is known which part of the devices is replaced from one window to the next, the text may end with it:
-"window:day:turnover=0.05". Devices do not heed it; error bars of what several windows show do.
+it is known which part of the devices is replaced from one window to the next, or which part of the others draws its
+answer anew, the text may end with it: "window:day:turnover=0.05:change=0.1", or one of the two. Devices do not heed it;
+error bars of what several windows show do.
 
 Or it ends with the share of the devices that report in a window: "window:day:share=1/7". Each device has its turn in
 one window of seven, which it draws before any answer, and keeps. Its reports have fresh noise, so no two windows share
@@ -17,6 +18,7 @@ from deniable.errors import SurveyError
 __all__ = [
     "PARTICIPATIONS",
     "WINDOWS",
+    "change_of",
     "check_participation",
     "every_of",
     "first_hour",
@@ -31,7 +33,8 @@ WINDOWS = {"hour": 1, "day": 24, "week": 168}  # hours
 PARTICIPATIONS = ("once", *(f"window:{window}" for window in WINDOWS), "event")
 # Hours from a Monday to the Thursday 1970-01-01: the first week began before the epoch.
 _SHIFT = {"hour": 0, "day": 0, "week": 72}
-_TURNOVER = re.compile(r":turnover=(0|1|0\.[0-9]{0,3}[1-9])")  # its shortest spelling, with four digits at most
+_PART = r"(0|1|0\.[0-9]{0,3}[1-9])"  # its shortest spelling, with four digits at most
+_LIVES = re.compile(rf"(?::turnover={_PART})?(?::change={_PART})?")
 _SHARE = re.compile(r":share=1/([2-9]|[1-9][0-9]{1,4})")  # one window of 2 to 99,999
 
 
@@ -42,7 +45,7 @@ def check_participation(value: object) -> str:
     ('window:day', 'once', 'window:week:turnover=0.1')
     """
     text = "window:day" if value == "window" else value
-    how, mark, _ = text.partition(":turnover=") if isinstance(text, str) else ("", "", "")
+    lives = re.search(r":(?:turnover|change)=", text) if isinstance(text, str) else None
     if isinstance(text, str) and (share := text.find(":share=")) > 0 and text[:share] in PARTICIPATIONS:
         if not text.startswith("window:") or not _SHARE.fullmatch(text, share):
             raise SurveyError(
@@ -50,11 +53,11 @@ def check_participation(value: object) -> str:
                 f"turnover, got {text[:60]!r}"
             )
         return text
-    if isinstance(text, str) and mark and how in PARTICIPATIONS:
-        if not how.startswith("window:") or not _TURNOVER.fullmatch(text, len(how)):
+    if isinstance(text, str) and lives and text[: lives.start()] in PARTICIPATIONS:
+        if not text.startswith("window:") or not _LIVES.fullmatch(text, lives.start()):
             raise SurveyError(
-                "turnover must follow a window, from 0 to 1 with at most four digits after the point, as in "
-                f"'window:day:turnover=0.05', got {text[:60]!r}"
+                "turnover and change must follow a window, in this order, from 0 to 1 with at most four digits after "
+                f"the point, as in 'window:day:turnover=0.05:change=0.1', got {text[:60]!r}"
             )
         return text
     if not isinstance(text, str) or text not in PARTICIPATIONS:
@@ -84,8 +87,21 @@ def turnover_of(participation: str) -> float | None:
     >>> turnover_of("window:day:turnover=0.05"), turnover_of("window:day")
     (0.05, None)
     """
-    _, mark, part = participation.partition(":turnover=")
-    return float(part) if mark else None
+    return _part(participation, ":turnover=")
+
+
+def change_of(participation: str) -> float | None:
+    """The part of the devices that draws its answer anew before each window, where a way to take part says it.
+
+    >>> change_of("window:day:turnover=0.05:change=0.1"), change_of("window:day:turnover=0.05")
+    (0.1, None)
+    """
+    return _part(participation, ":change=")
+
+
+def _part(participation: str, mark: str) -> float | None:
+    _, found, rest = participation.partition(mark)
+    return float(rest.partition(":")[0]) if found else None
 
 
 def every_of(participation: str) -> int:

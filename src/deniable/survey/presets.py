@@ -7,7 +7,8 @@ that answer together spend `epsilon`. Parameters that you leave out are chosen f
 With `participation` a survey says how often a person answers: "once" (the default), "window:hour", "window:day" (also
 written "window") or "window:week" for one report of a device in each window of time, or "event" for a report whenever
 something happens. Clients keep to it; the noise of a report does not depend on it. After a window may follow the
-devices' turnover, "window:day:turnover=0.05", or which share of them has its turn in each, "window:day:share=1/7".
+devices' turnover and how many of their answers change, "window:day:turnover=0.05:change=0.1", or which share of the
+devices has its turn in each, "window:day:share=1/7".
 """
 
 import math

@@ -20,7 +20,13 @@ from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import Encoding
 from deniable.survey.notebook import facts
 from deniable.survey.outputs import write_atomically
-from deniable.survey.participation import check_participation, every_of, participation_words, turnover_of
+from deniable.survey.participation import (
+    change_of,
+    check_participation,
+    every_of,
+    participation_words,
+    turnover_of,
+)
 from deniable.survey.picture import Picture, bars
 from deniable.survey.privacy import Privacy, privacy_of
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
@@ -51,8 +57,9 @@ class Survey:
         What people call the survey, at most 500 characters.
     participation : str
         How often a person answers: "once", "window:hour", "window:day", "window:week" or "event". A window may be
-        followed by the part of the devices that is replaced from one to the next: "window:day:turnover=0.05"; or by
-        the share of the devices that report in each: "window:day:share=1/7".
+        followed by the part of the devices that is replaced from one to the next, and by the part of the others that
+        draws its answer anew: "window:day:turnover=0.05:change=0.1"; or by the share of the devices that report in
+        each: "window:day:share=1/7".
 
     Raises
     ------
@@ -245,6 +252,18 @@ class Survey:
         0.05
         """
         return turnover_of(self.participation)
+
+    @property
+    def change(self) -> float | None:
+        """The part of the devices that draws its answer anew before each window, where the survey says it.
+
+        `decode`, `difference` and `track` use it where they are not given another.
+
+        >>> import deniable as dn
+        >>> dn.warner(epsilon=1.0, participation="window:day:turnover=0.05:change=0.1").change
+        0.1
+        """
+        return change_of(self.participation)
 
     @property
     def every(self) -> int:

@@ -21,8 +21,8 @@ def places_of(labels: Sequence[object]) -> list[int]:
     Parameters
     ----------
     labels
-        Whole numbers, or texts such as "2026-11-18", "2026-11-18T09", "2026-W47" or "2026-11"; other texts are taken to
-        follow each other without a gap.
+        Whole numbers, or texts such as "2026-11-18", "2026-11-18T09", "2026-W47" or "2026-11". If none of them is a
+        time, they are taken to follow each other without a gap.
 
     Returns
     -------
@@ -32,7 +32,8 @@ def places_of(labels: Sequence[object]) -> list[int]:
     Raises
     ------
     DecodeError
-        If a window comes twice or before the one that precedes it, or if some are days and others weeks.
+        If a window comes twice or before the one that precedes it, if some are days and others weeks or no times at
+        all, or if a date does not exist.
 
     Examples
     --------
@@ -45,14 +46,19 @@ def places_of(labels: Sequence[object]) -> list[int]:
         twice = next(label for place, label in enumerate(labels) if label in labels[:place])
         raise DecodeError(f"windows must not overlap, got {twice!r} twice; add up the tallies of one window first")
     times = [_time(label) for label in labels]
-    known = [time for time in times if time is not None]
-    units = {unit: label for (unit, _), label in zip(known, labels, strict=False)}
-    if len(known) == len(labels) and len(units) > 1:
+    units = {time and time[0]: label for time, label in zip(times, labels, strict=True)}
+    if len(units) > 1 and {None, "number"} & set(units):
+        some = " and ".join(repr(label) for label in list(units.values())[:2])
+        raise DecodeError(
+            f"windows must all be times, all be numbers or all be other names, got {some}; leave out what is not one "
+            "window"
+        )
+    if len(units) > 1:
         some = " and ".join(repr(label) for label in list(units.values())[:2])
         raise DecodeError(f"windows must all be as long, or they overlap, got {some}; add up the shorter ones first")
-    if len(known) != len(labels):
+    numbers = [time[1] for time in times if time is not None]
+    if not numbers:
         return list(range(len(labels)))
-    numbers = [number for _, number in known]
     for place in range(1, len(numbers)):
         if numbers[place] <= numbers[place - 1]:
             raise DecodeError(
@@ -138,6 +144,6 @@ def _time(label: object) -> tuple[str, int] | None:
             return "week", date.fromisocalendar(int(found[1]), int(found[2]), 1).toordinal() // 7
         if found := _MONTH.fullmatch(label):
             return "month", 12 * int(found[1]) + int(found[2])
-    except ValueError:
-        pass
+    except ValueError as error:
+        raise DecodeError(f"windows must be dates that exist, got {label!r}") from error
     return None

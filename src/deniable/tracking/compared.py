@@ -54,8 +54,17 @@ class Compared:
         """One sentence where windows share devices and noise: which error bars are shown; else empty."""
         if not self.is_shared:
             return ""
-        if self.devices.turnover is not None:
-            return "Devices take part again and repeat their noise: error bars follow from the turnover."
+        lives = self.devices.lives
+        if lives.turnover is not None and lives.change is not None:
+            return (
+                "Devices take part again and repeat their noise: error bars follow from the turnover and the answers "
+                "that change."
+            )
+        if lives.turnover is not None:
+            return (
+                "Devices take part again and repeat their noise: error bars follow from the turnover; averages have "
+                "those of devices that all keep their answers. Give the change if answers do."
+            )
         return (
             "Devices take part again and repeat their noise: bands and differences follow what the counts show of it; "
             "averages have the wider error bars of devices that all stay. Give the turnover if devices are replaced."
@@ -145,9 +154,18 @@ class Compared:
             Differences; noise that both windows share cancels.
         """
         weights = np.zeros(len(self.windows))
-        weights[later] += 1.0
-        weights[earlier] -= 1.0
+        weights[self._place(later)] += 1.0
+        weights[self._place(earlier)] -= 1.0
         return self._with_moves(self.contrast(weights), later)
+
+    def _place(self, window: int) -> int:
+        """The place of a window that has reports, counted from the first."""
+        size = len(self.windows)
+        if not -size <= window < size:
+            raise DecodeError(f"window must be from {-size} to {size - 1}, got {window}")
+        if not self.sizes[window]:
+            raise DecodeError(f"window must have reports, got {self.windows[window]}, which has none")
+        return window % size
 
     def average(self, first: int = 0, last: int | None = None) -> Contrast:
         """The mean share over a range of windows, each counted alike; missing ones are left out.
@@ -220,7 +238,7 @@ class Compared:
         >>> dn.track([before] * 5 + [after]).against_normal().intervals(simultaneous=True).round(1)[0]
         array([-0.5, -0.4])
         """
-        place = range(len(self.windows))[window]
+        place = self._place(window)
         start = np.full(len(self.symbols), max(place - _NORMAL_WINDOWS, 0))
         named = {label: position for position, label in enumerate(self.windows)}
         row = {symbol: position for position, symbol in enumerate(self.symbols)}
@@ -229,8 +247,10 @@ class Compared:
                 start[row[change.symbol]] = max(start[row[change.symbol]], named[change.window])
         t = np.arange(len(self.windows))
         weights = np.where((t >= start[:, None]) & (t < place), self.sizes, 0.0)
-        if not self.sizes[place] or not weights.any(axis=1).all():
-            raise DecodeError("window must have reports, and so must one before it, since the last change")
+        if not weights.any(axis=1).all():
+            raise DecodeError(
+                f"window must have one with reports before it, since the last change, got {self.windows[place]}"
+            )
         weights /= -weights.sum(axis=1, keepdims=True)
         weights[:, place] = 1.0
         return self._with_moves(self.contrast(weights), place)

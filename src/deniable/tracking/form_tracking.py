@@ -18,8 +18,9 @@ from deniable.tally import FormTally, Tally
 from deniable.theory import sum_variance
 from deniable.tracking.contrast import Change
 from deniable.tracking.observed import Observed, skewness
+from deniable.tracking.overlap import Lives
 from deniable.tracking.tracked import Tracked
-from deniable.tracking.tracking import tracked_of, trackers_of, turnover_of
+from deniable.tracking.tracking import lives_of, tracked_of, trackers_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -190,7 +191,7 @@ class _Sums(Observed):
         return np.stack(columns, axis=1)
 
 
-def _sums(joint: Observed, tallies: list[Tally], part: FormPart, place: int, turnover: float | None) -> Observed:
+def _sums(joint: Observed, tallies: list[Tally], part: FormPart, place: int, lives: Lives) -> Observed:
     """What was observed of one question of a pair."""
     sizes = [len(question.answers) for question in part.questions]
 
@@ -208,11 +209,13 @@ def _sums(joint: Observed, tallies: list[Tally], part: FormPart, place: int, tur
         variances[:, window] = both / tally.n
         if repeats:
             first = np.minimum(sum_variance(mechanism.permanent, typical, cells) / both, 1.0)
-            others = Repeated.of(tally, turnover).others
+            others = Repeated.of(tally, lives.turnover, lives.change, joint.returns).others
             variances[:, window] *= 1 + first * others
             permanent = np.maximum(permanent, first * (1 + others) / (1 + first * others))
     symbols = part.questions[place].answers.symbols or ()
-    return _Sums(symbols, joint.surveys, added(joint.values), variances, permanent, typical, joint.returns, cells)
+    return _Sums(
+        symbols, joint.surveys, added(joint.values), variances, permanent, typical, joint.returns, joint.doubt, cells
+    )
 
 
 def _track_forms(
@@ -220,6 +223,7 @@ def _track_forms(
     labels: list[object],
     candidates: Mapping[str, Iterable[object]] | None,
     turnover: float | None,
+    change: float | None,
     participation: str | None,
 ) -> TrackedForm:
     """`track` of forms: each part on its own."""
@@ -241,16 +245,16 @@ def _track_forms(
         tallies = [tally.parts[place] for tally in given]
         if not any(tally.n for tally in tallies):
             raise DecodeError(f"tallies must hold an answer to every question, got none to {part.name!r}")
-        stays = turnover_of(tallies, turnover)
-        seen = Observed.of(tallies, _listed(part, candidates or {}), participation, stays)
-        whole = tracked_of(tallies, labels, seen, stays)
+        lives = lives_of(tallies, turnover, change)
+        seen = Observed.of(tallies, _listed(part, candidates or {}), participation, lives)
+        whole = tracked_of(tallies, labels, seen, lives)
         names = [question.name for question in part.questions]
         if len(names) == 1:
             found[names[0]] = whole
             continue
         pairs[names[0], names[1]] = whole
         for number, name in enumerate(names):
-            found[name] = tracked_of(tallies, labels, _sums(seen, tallies, part, number, stays), stays)
+            found[name] = tracked_of(tallies, labels, _sums(seen, tallies, part, number, lives), lives)
     return TrackedForm(form, {question.name: found[question.name] for question in form.questions}, pairs)
 
 

@@ -10,6 +10,7 @@ from deniable.errors import DecodeError
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
 from deniable.theory import cell_variance, permanent_share, returning_share
+from deniable.tracking.overlap import Lives
 
 __all__ = ["Observed", "skewness"]
 
@@ -41,7 +42,7 @@ class Observed:
         tallies: list[Tally],
         candidates: list[object] | None,
         participation: str | None,
-        turnover: float | None = None,
+        lives: Lives,
     ) -> "Observed":
         """Those of some windows. A window may itself have been added up from shorter ones of the same devices."""
         by_survey: dict[str, list[int]] = {}
@@ -84,7 +85,7 @@ class Observed:
             if participation != "once" if participation else survey.repeats_noise:
                 part = permanent_share(survey, _with_rest(whole))
                 returns = max(returns, returning_share(survey, whole.raw, symbols=whole.symbols))
-                others = np.array([Repeated.of(tally, turnover).others for tally in some])
+                others = np.array([Repeated.of(tally, lives.turnover, lives.change, returns).others for tally in some])
                 variances[:, places] *= 1 + part[:, None] * others
                 permanent = np.maximum(permanent, part * (1 + others.max()) / (1 + part * others.max()))
         assert symbols is not None

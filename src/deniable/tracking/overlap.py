@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deniable.tracking.averaging import Moving, Series, average, averaged, fitted
 from deniable.tracking.sharing import Sharing, correlations
 
-__all__ = ["Attendance", "Overlap", "learn_kept"]
+__all__ = ["Attendance", "Lives", "Overlap", "learn_kept"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,6 +29,22 @@ _NEGLIGIBLE = 0.02  # posterior probability below which a value is dropped
 
 
 @dataclass(frozen=True)
+class Lives:
+    """What was said of the devices.
+
+    Attributes
+    ----------
+    turnover
+        The part of them that are replaced in each window; None if it is not known.
+    change
+        The part of those that stay that draw their answer anew; None if it is not known.
+    """
+
+    turnover: float | None = None
+    change: float | None = None
+
+
+@dataclass(frozen=True)
 class Attendance:
     """What is known of the devices of each window before anything is learnt.
 
@@ -38,15 +54,15 @@ class Attendance:
         Reports of each window; 0 where it is missing.
     continues
         Whether each window is of the same survey as the one before.
-    turnover
-        The part of the devices that are replaced in each window; None if it is not known.
+    lives
+        Which part of the devices are replaced in each window, and change their answer, as far as it was said.
     returns
         The chance that an answer that is drawn anew has the cells of the one before.
     """
 
     sizes: Floats
     continues: npt.NDArray[np.bool_]
-    turnover: float | None
+    lives: Lives
     returns: float
 
     def sharing(self, stay: float, keep: float) -> Sharing:
@@ -56,13 +72,17 @@ class Attendance:
 
     @property
     def most(self) -> Sharing:
-        """The upper bound: all that are left after the turnover keep their answers."""
-        return self.sharing(1 - (self.turnover or 0.0), 1.0)
+        """The upper bound: all stay and keep their answers, but for the turnover and the change that were given."""
+        return self.sharing(1 - (self.lives.turnover or 0.0), 1 - (self.lives.change or 0.0))
 
     def possible(self, changed: Floats, gone: Floats) -> Floats:
         """Pairs of the part that stays and the part of those that keeps its answer, shape (V, 2)."""
-        if self.turnover is not None:
-            return np.stack([np.full(len(changed), 1 - self.turnover), 1 - changed], axis=1)
+        if self.lives.change is not None:
+            changed = np.array([self.lives.change])
+        if self.lives.turnover is not None:
+            return np.stack([np.full(len(changed), 1 - self.lives.turnover), 1 - changed], axis=1)
+        if self.lives.change is not None:
+            return np.stack([1 - gone, np.full(len(gone), 1 - self.lives.change)], axis=1)
         leave = np.stack([1 - gone, np.ones(len(gone))], axis=1)
         some = changed[changed > 0]  # those who leave never return, those who change their answer may
         return np.concatenate([leave, np.stack([np.ones(len(some)), 1 - some], axis=1)]) if self.returns else leave

@@ -5,16 +5,16 @@ from typing import Any, overload
 
 import numpy as np
 
-from deniable.decoders import check_turnover
+from deniable.decoders import check_part
 from deniable.errors import DecodeError
 from deniable.tally import FormTally, Tally
 from deniable.tracking.averaging import Series
 from deniable.tracking.calendar import in_order, label_gaps, places_of
 from deniable.tracking.observed import Observed
-from deniable.tracking.overlap import Attendance, learn_kept
+from deniable.tracking.overlap import Attendance, Lives, learn_kept
 from deniable.tracking.tracked import Tracked
 
-__all__ = ["track", "tracked_of", "trackers_of", "turnover_of"]
+__all__ = ["lives_of", "track", "tracked_of", "trackers_of"]
 
 PARTICIPATIONS = ("once", "window", "event")
 trackers_of: dict[type, Callable[..., Any]] = {}  # what tracks tallies of other agreements: a form's
@@ -29,6 +29,7 @@ def track(
     windows: Sequence[object] | None = None,
     candidates: Iterable[object] | None = None,
     turnover: float | None = None,
+    change: float | None = None,
     participation: str | None = None,
 ) -> Tracked: ...
 @overload
@@ -38,6 +39,7 @@ def track(
     windows: Sequence[object] | None = None,
     candidates: Mapping[str, Iterable[object]] | None = None,
     turnover: float | None = None,
+    change: float | None = None,
     participation: str | None = None,
 ) -> Any: ...
 def track(
@@ -46,6 +48,7 @@ def track(
     windows: Sequence[object] | None = None,
     candidates: Any = None,
     turnover: float | None = None,
+    change: float | None = None,
     participation: str | None = None,
 ) -> Any:
     """Estimates of a distribution that changes: one a window, each from the reports of all windows.
@@ -64,6 +67,8 @@ def track(
     turnover
         The part of the devices that are replaced from one window to the next, where people take part in every window
         (`participation`). If it is not given, that of the last survey that says one, or learnt from the windows.
+    change
+        The part of the devices that stay and draw their answer anew from one window to the next; by default likewise.
     participation
         How people took part, in place of what the survey says: "once", "window" or "event". Devices that take part
         again repeat their noise.
@@ -114,19 +119,23 @@ def track(
     if participation not in (None, *PARTICIPATIONS):
         raise DecodeError(f"participation must be 'once', 'window' or 'event', got {participation!r}")
     if wanted is FormTally:
-        return trackers_of[FormTally](given, labels, candidates, turnover, participation)
-    turnover = turnover_of(given, turnover)
-    seen = Observed.of(given, None if candidates is None else list(candidates), participation, turnover)
-    return tracked_of(given, labels, seen, turnover)
+        return trackers_of[FormTally](given, labels, candidates, turnover, change, participation)
+    lives = lives_of(given, turnover, change)
+    seen = Observed.of(given, None if candidates is None else list(candidates), participation, lives)
+    return tracked_of(given, labels, seen, lives)
 
 
-def turnover_of(given: list[Tally], turnover: float | None) -> float | None:
-    """The turnover that was given, or the last that a survey states."""
-    stated = [tally.survey.turnover for tally in given if tally.survey.turnover is not None]
-    return check_turnover(stated[-1] if turnover is None and stated else turnover)
+def lives_of(given: list[Tally], turnover: float | None, change: float | None) -> Lives:
+    """The turnover and the change that were given, or the last that a survey states."""
+
+    def last(name: str, part: float | None) -> float | None:
+        stated = [found for tally in given if (found := getattr(tally.survey, name)) is not None]
+        return check_part(name, stated[-1] if part is None and stated else part)
+
+    return Lives(last("turnover", turnover), last("change", change))
 
 
-def tracked_of(given: list[Tally], labels: list[object], seen: Observed, turnover: float | None) -> Tracked:
+def tracked_of(given: list[Tally], labels: list[object], seen: Observed, lives: Lives) -> Tracked:
     """The sequence of windows, from what was observed in each of them."""
     places = np.array(places_of(labels))
     count = int(places[-1]) + 1
@@ -141,7 +150,7 @@ def tracked_of(given: list[Tally], labels: list[object], seen: Observed, turnove
     values, variances = (np.ones((len(seen.values), count)) for _ in range(2))
     values[:, places], variances[:, places] = seen.values, seen.variances
     series = Series(values, variances, seen.permanent, sizes > 0)
-    devices = Attendance(sizes, continues, turnover, seen.returns)
+    devices = Attendance(sizes, continues, lives, seen.returns)
     moving, overlap, least = learn_kept(series, devices)
     ratio = seen.relative(moving.smoothed[:, places])
     if np.abs(ratio[:, sizes[places] > 0] - 1).max() > _STEADY:  # the variance depends on the share: run again

@@ -68,6 +68,27 @@ def test_a_turnover_makes_error_bars_narrower() -> None:
         assert found == pytest.approx(np.sqrt(wider / 20), rel=0.02), turnover
 
 
+@pytest.mark.parametrize("name", ["krr", "orr"])
+def test_a_change_leaves_what_comes_back(name: str) -> None:
+    """o_st = stay^d ((1 - r) keep^d + r): those that keep their answer, and those that return to its cells."""
+    survey = SURVEYS[name]
+    total = times(day(survey), 20)
+    plain = dn.decode(total)
+    r = dn.theory.returning_share(survey, plain.raw, symbols=plain.symbols)
+    assert 0.05 < r < 0.95
+    apart = np.abs(np.subtract.outer(np.arange(20), np.arange(20)))
+    for turnover, change in ((None, 0.1), (0.05, 0.1), (0.05, 1.0), (0.05, 0.0)):
+        stay, keep = 1 - (turnover or 0.0), 1 - change
+        shared = stay**apart * ((1 - r) * keep**apart + r)
+        found = dn.decode(total, turnover=turnover, change=change)
+        permanent = dn.theory.permanent_share(survey, found.raw)
+        effects = 1 + permanent * (shared.sum() / 20 - 1)
+        assert found.fit.effects == pytest.approx(effects)
+        assert found.fit.repeated.kept == pytest.approx(stay * ((1 - r) * keep + r) if change else stay)
+    stated = dn.Survey.from_json(survey.to_json())
+    assert dn.decode(times(day(stated), 20), change=0.0).standard_errors == pytest.approx(plain.standard_errors)
+
+
 def test_repeated_reports_are_those_of_the_largest_overlap() -> None:
     sizes = [40, 10, 25, 25]
     total = sum(min(a, b) for i, a in enumerate(sizes) for j, b in enumerate(sizes) if i != j)
@@ -93,6 +114,15 @@ def test_what_is_said() -> None:
         "20 windows share devices, which repeat their noise, but for a turnover of 5 % a window: error bars are 3.82 "
         "times those of as many people."
     )
+    assert dn.decode(times(one, 20), turnover=0.05, change=0.1).shared_noise.startswith(
+        "20 windows share devices, which repeat their noise, but for a turnover of 5 % a window and 10 % of answers "
+        "that are drawn anew each window: error bars are "
+    )
+    assert dn.decode(times(one, 20), change=0.1).shared_noise.startswith(
+        "20 windows share devices, which repeat their noise, but for 10 % of answers that are drawn anew each window: "
+    )
+    with pytest.raises(dn.DecodeError, match="change must be between 0 and 1, got -1"):
+        dn.decode(one, change=-1)
     once = day(dn.krr(symbols=6, epsilon=2))
     assert dn.decode(times(once, 20)).shared_noise == ""
     with pytest.raises(dn.DecodeError, match=r"turnover must be between 0 and 1, got 1\.5"):

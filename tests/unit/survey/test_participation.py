@@ -45,6 +45,8 @@ def test_every_preset_takes_it(preset: str) -> None:
         ("window:day", "window:day", "day", ", answered once a day"),
         ("window:week", "window:week", "week", ", answered once a week"),
         ("window:week:turnover=0.1", "window:week:turnover=0.1", "week", ", answered once a week"),
+        ("window:day:turnover=0.1:change=0.25", "window:day:turnover=0.1:change=0.25", "day", ", answered once a day"),
+        ("window:day:change=1", "window:day:change=1", "day", ", answered once a day"),
         ("window:day:share=1/7", "window:day:share=1/7", "day", ", answered in one day of 7"),
         ("window:week:share=1/99999", "window:week:share=1/99999", "week", ", answered in one week of 99999"),
         ("event", "event", None, ", answered at every event"),
@@ -95,13 +97,34 @@ def test_a_turnover_is_part_of_the_digest_and_of_nothing_a_device_does() -> None
     assert stated.mechanism == plain.mechanism
 
 
-@pytest.mark.parametrize("wrong", ["window:day:turnover=", "window:hour:turnover=1.5", "once:turnover=0.1"])
-def test_a_turnover_that_cannot_be_is_refused_in_a_sentence(wrong: str) -> None:
+def test_a_change_is_part_of_the_digest_and_of_nothing_a_device_does() -> None:
+    stated = dn.warner(epsilon=1, participation="window:day:turnover=0.05")
+    both = dn.warner(epsilon=1, participation="window:day:turnover=0.05:change=0.1")
+    alone = dn.warner(epsilon=1, participation="window:day:change=0.1")
+    assert [(one.turnover, one.change) for one in (stated, both, alone)] == [(0.05, None), (0.05, 0.1), (None, 0.1)]
+    assert len({stated.digest, both.digest, alone.digest}) == 3
+    assert all(dn.Survey.from_json(one.to_json()) == one for one in (both, alone))
+    assert both.mechanism == stated.mechanism
+    assert both.window == "day"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "window:day:turnover=",
+        "window:hour:turnover=1.5",
+        "once:turnover=0.1",
+        "window:day:change=0.10",
+        "window:day:change=0.1:turnover=0.1",
+        "event:change=0.1",
+    ],
+)
+def test_a_turnover_or_change_that_cannot_be_is_refused_in_a_sentence(wrong: str) -> None:
     with pytest.raises(dn.SurveyError) as caught:
         dn.warner(epsilon=1, participation=wrong)
     assert str(caught.value) == (
-        "turnover must follow a window, from 0 to 1 with at most four digits after the point, as in "
-        f"'window:day:turnover=0.05', got {wrong!r}"
+        "turnover and change must follow a window, in this order, from 0 to 1 with at most four digits after the "
+        f"point, as in 'window:day:turnover=0.05:change=0.1', got {wrong!r}"
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 import deniable as dn
 from deniable.errors import DecodeError
 from deniable.tracking.calendar import label_gaps, places_of
+from deniable.tracking.overlap import Lives
 from tests.surveys import SEED
 
 P = np.array([0.5, 0.3, 0.15, 0.05])
@@ -56,8 +57,10 @@ def test_missing_windows_are_filled_in_and_labelled() -> None:
     assert tracked.windows == ("2026-11-01", "2026-11-02", "2026-11-03", "2026-11-04", "2026-11-05")
     assert [window.n for window in tracked] == [2000, 2000, 0, 0, 2000]
     assert np.isfinite(tracked[2].standard_errors).all()
-    with pytest.raises(DecodeError, match="weights must be zero for windows without reports"):
+    with pytest.raises(DecodeError, match="window must have reports, got 2026-11-03, which has none"):
         tracked.difference(-1, 2)
+    with pytest.raises(DecodeError, match="weights must be zero for windows without reports"):
+        tracked.contrast([0, 0, 1, 0, -1])
 
 
 def test_a_window_without_reports_is_a_missing_one() -> None:
@@ -86,7 +89,6 @@ def test_labels_of_every_kind() -> None:
     assert places_of(["2026-01", "2026-02", "2027-01"]) == [0, 1, 12]
     assert places_of(["spring", "summer", "autumn"]) == [0, 1, 2]
     assert places_of([3, 5, 9]) == [0, 1, 3]
-    assert places_of(["2026-02-30", "2026-02-31"]) == [0, 1]  # no dates, so words
     assert places_of(["2026-11-01", "2026-11-02", "2027-11-01"]) == [0, 1, 2]  # no even calendar
 
 
@@ -180,10 +182,11 @@ def test_a_window_is_held_against_those_before_it_since_the_last_change() -> Non
     low, high = tracked.against_normal().intervals(simultaneous=True).T
     assert 0 < low[0] < 0.2 < high[0]
     assert high[1] < 0
-    with pytest.raises(DecodeError, match="window must have reports, and so must one before it, since the last change"):
+    with pytest.raises(DecodeError, match="window must have one with reports before it, since the last change, got"):
         tracked.against_normal(0)
-    with pytest.raises(IndexError):
-        tracked.against_normal(13)
+    for compared in (tracked.against_normal, lambda window: tracked.difference(window, 0)):
+        with pytest.raises(DecodeError, match="window must be from -13 to 12, got 13"):
+            compared(13)
 
 
 def test_contrasts_are_those_of_single_windows() -> None:
@@ -267,14 +270,48 @@ def test_a_turnover_of_the_survey_is_used_unless_another_is_given() -> None:
     assert dn.decode(known).standard_errors == pytest.approx(dn.decode(total, turnover=0.5).standard_errors)
     assert (dn.decode(known).standard_errors < dn.decode(total).standard_errors).all()
     assert dn.decode(known, turnover=0.0).standard_errors == pytest.approx(dn.decode(total).standard_errors)
-    assert dn.track(said).devices.turnover == 0.5
-    assert dn.track(said, turnover=0.1).devices.turnover == 0.1
-    assert dn.track(days).devices.turnover is None
+    assert dn.track(said).devices.lives == Lives(0.5, None)
+    assert dn.track(said, turnover=0.1).devices.lives == Lives(0.1, None)
+    assert dn.track(days).devices.lives == Lives()
     # Half of the devices of two windows are others, whatever the counts look like.
     same, again = dn.decode(said[0]), dn.decode(said[0])
     assert (dn.difference(same, again).intervals()[:, 1] > 0).all()
     first, second = dn.decode(days[0]), dn.decode(days[0])
     assert (dn.difference(first, second).intervals()[:, 1] == 0).all()
+
+
+def test_a_change_of_the_survey_is_used_unless_another_is_given() -> None:
+    law, rng = [dn.lab.zipf(8, 1)] * 6, np.random.default_rng(8)
+    plain = dn.krr(symbols=8, epsilon=1, participation="window")
+    stated = dn.krr(symbols=8, epsilon=1, participation="window:day:turnover=0.1:change=0.2")
+    days = dn.lab.panel(plain, law, 500, rng, turnover=0.1, change=0.2)
+    said = [dn.Tally(stated, day.counts) for day in days]
+    total, known = sum(days, dn.Tally(plain)), sum(said, dn.Tally(stated))
+    both = dn.decode(total, turnover=0.1, change=0.2)
+    assert dn.decode(known).standard_errors == pytest.approx(both.standard_errors)
+    assert (both.standard_errors < dn.decode(total, turnover=0.1).standard_errors).all()
+    for tracked in (dn.track(said), dn.track(days, turnover=0.1, change=0.2)):
+        assert tracked.devices.lives == Lives(0.1, 0.2)
+        assert tracked.average().standard_errors == pytest.approx(both.standard_errors, rel=0.02)
+        assert tracked.turnover == pytest.approx(1 - 0.9 * 0.8)
+        assert tracked.shared_noise == (
+            "Devices take part again and repeat their noise: error bars follow from the turnover and the answers that "
+            "change."
+        )
+    wider = dn.track(days, turnover=0.1)
+    assert (wider.average().standard_errors > 1.05 * both.standard_errors).all()
+    assert wider.shared_noise.endswith("averages have those of devices that all keep their answers. Give the change "
+                                       "if answers do.")  # fmt: skip
+    alone = dn.track(days, change=0.2)
+    assert alone.devices.lives == Lives(None, 0.2)
+    assert (alone.average().standard_errors < dn.track(days).average().standard_errors).all()
+    with pytest.raises(DecodeError, match="change must be between 0 and 1, got 2"):
+        dn.track(days, change=2)
+    # Two windows differ by what those who answer anew draw, whatever the counts look like.
+    same, again = dn.decode(said[0]), dn.decode(said[0])
+    alike = dn.krr(symbols=8, epsilon=1, participation="window:day:turnover=0.1")
+    fewer = [dn.decode(dn.Tally(alike, said[0].counts)) for _ in range(2)]
+    assert (dn.difference(same, again).intervals()[:, 1] > dn.difference(*fewer).intervals()[:, 1]).all()
 
 
 def test_no_bad_input_is_counted_twice() -> None:
@@ -288,6 +325,10 @@ def test_no_bad_input_is_counted_twice() -> None:
         ([first, other], None, "tallies must be of surveys with the same symbols"),
         ([first, second], ["2026-11-02", "2026-11-02"], "windows must not overlap, got '2026-11-02' twice"),
         ([first, second], ["2026-11-02", "2026-W45"], "windows must all be as long, or they overlap"),
+        # A sum of all days beside them, and a slip of the pen that would switch off both checks before it.
+        ([first, first + second], ["2026-11-02", "total"], "windows must all be times, all be numbers or all be other"),
+        ([first, second], ["2026-11-02", 3], "windows must all be times, .*, got '2026-11-02' and 3; leave out"),
+        ([first, second], ["2026-11-30", "2026-11-31"], "windows must be dates that exist, got '2026-11-31'"),
         ([first, unknown], None, "tallies must know their windows"),
         ([first + unknown, second], None, "tallies must know their windows"),
         ([first], None, "tallies must be of at least two windows, got 1"),

@@ -167,7 +167,7 @@ class Results {
     const on = (ids, work) => {
       for (const id of ids) $(id).addEventListener("change", guarded(work));
     };
-    on(["from", "to", "level", "decoder", "turnover"], () => this.#refresh());
+    on(["from", "to", "level", "decoder", "turnover", "change"], () => this.#refresh());
     on(["top", "raw", "order"], () => this.#draw());
     on(["a-from", "a-to", "b-from", "b-to"], () => this.#compare(this.#turn));
     $("compare-as-table").addEventListener(
@@ -182,7 +182,8 @@ class Results {
     this.#survey = found.survey;
     this.#rules = found.rules;
     this.#closed = found.state === "closed";
-    $("turnover-part").hidden = !/event|window(?!.*share)/.test(this.#survey.participation);
+    const again = /event|window(?!.*share)/.test(this.#survey.participation);
+    for (const id of ["turnover-part", "change-part"]) $(id).hidden = !again;
     $("closed").hidden = !this.#closed;
   }
 
@@ -271,7 +272,8 @@ class Results {
     const asked = { level: Number($("level").value), ...more, decoder: $("decoder").value };
     if (this.#isOpen) asked.candidates = this.#candidates;
     const found = Object.fromEntries(Object.entries(asked).filter(([, value]) => value));
-    return $("turnover").value ? { ...found, turnover: Number($("turnover").value) } : found;
+    for (const part of ["turnover", "change"]) if ($(part).value) found[part] = Number($(part).value);
+    return found;
   }
 
   #range() {

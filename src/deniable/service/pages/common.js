@@ -70,9 +70,6 @@ export async function ask(path, { method = "GET", body, token, raw = false } = {
 /** A sentence of a program, which speaks English whatever the page does. */
 export const foreign = (said) => el("bdi", { lang: "en" }, said);
 
-/** A problem as a sentence: the page's own, or one that the collector stated, which speaks English. */
-export const problemText = (problem) => (problem.status === 0 ? problem.message : foreign(sentence(problem.message)));
-
 /** The survey in the address: its digest, or nothing that could be one. */
 export const digestHere = () => location.pathname.split("/")[2] ?? "";
 

@@ -6,7 +6,7 @@
 
 import { $, el, fill, symbolText } from "./common.js";
 import { rest } from "./dice.js";
-import { line, list } from "./fields.js";
+import { carry, line, list } from "./fields.js";
 import { readForm } from "./form.min.js";
 import { complete, slotsOf, steps, together } from "./form.steps.js";
 import { kindOf } from "./kinds.js";
@@ -23,11 +23,12 @@ export async function prepare(fields) {
   return Object.assign(form, { byName, shown });
 }
 
+const sheet = {};
 /** The style of forms, which no other survey needs. */
 const styled = () =>
-  new Promise((done) => {
+  (sheet.loaded ??= new Promise((done) => {
     document.head.append(el("link", { rel: "stylesheet", href: "/pages/form.css", onload: done, onerror: done }));
-  });
+  }));
 
 /** A part as its kind takes it: a survey over the answers that it has, or over the pairs of two lists. */
 async function partOf(made, { questions, encoding, mechanism }, byName) {
@@ -102,7 +103,8 @@ async function numberOf(survey, question) {
 
 /** All questions, each on a screen of its own, and then what was said. */
 export function field(asked) {
-  const { agreed, client } = asked;
+  let { agreed } = asked;
+  const { client } = asked;
   const fields = new Map();
   const skipped = new Set();
   let at = 0;
@@ -211,6 +213,20 @@ export function field(asked) {
   return {
     shown: [shown],
     advance,
+    async again() {
+      agreed = asked.agreed;
+      for (const [name, before] of [...fields]) {
+        const made = await fieldOf(asked, name);
+        if (fields.get(name) !== before) continue;
+        carry(before.shown, made.shown);
+        fields.set(name, made);
+        made.changed?.();
+      }
+      if ($("form")) {
+        $("roll").textContent = text("form.roll");
+        return draw();
+      }
+    },
     chosen: () => (at === names().length ? complete(agreed, client.questions, given()) : undefined),
     changed: () => {
       const name = names()[at];

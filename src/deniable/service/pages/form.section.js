@@ -1,9 +1,10 @@
 /** One question of a form on the Results page: its picture, its numbers, what was left out, and files of it. */
 
 import { Picture } from "./charts.js";
-import { download, el, fill, percent, sentence, short, symbolText, table } from "./common.js";
+import { download, el, fill, percent, short, symbolText, table } from "./common.js";
 import { barsWords, drawnRows, marked, pictureHeading, skippedWords } from "./form.rows.js";
 import { distinctLines, fileName } from "./naming.js";
+import { problemText } from "./problems.js";
 import { densityChart, figureTable, figureWords, meansChart, rangeTable } from "./quantities.js";
 import { bySize, cut, estimateRows, firstDrawn, labelled, trendRows } from "./rows.js";
 import { meansWords, trendWords } from "./sofar.js";
@@ -207,7 +208,7 @@ export class QuestionSection {
       told = await this.#options.ask("trend", this.question);
     } catch (caught) {
       if (!caught.status) throw caught;
-      problem.textContent = sentence(caught.message);
+      fill(problem, problemText(caught));
       return;
     }
     if (shares !== this.#shares) return;

@@ -13,7 +13,7 @@ const RIGHT_TO_LEFT = ["ar"];
 const PLACE = "deniable-language/1";
 const PAUSE = 3000; // milliseconds, where the collector is away
 
-const state = { language: "en" };
+const state = { language: "en", sections: new Set() };
 
 const remembered = () => {
   try {
@@ -31,11 +31,16 @@ export function chosen(asked, before) {
   return known.find((tag) => base(tag) === before) ?? before;
 }
 
+/** A section of the texts in a language. */
+async function fetched(section, language) {
+  const options = { credentials: "omit", referrerPolicy: "no-referrer" };
+  return (await fetch(`/pages/${language}.${section}.json`, options)).json();
+}
+
 /** Fetch a section of the texts, unless it is here. */
 export async function load(section) {
-  if (knows(section)) return;
-  const options = { credentials: "omit", referrerPolicy: "no-referrer" };
-  learn(section, await (await fetch(`/pages/${state.language}.${section}.json`, options)).json());
+  state.sections.add(section);
+  if (!knows(section)) learn(section, await fetched(section, state.language));
 }
 
 /** Put the texts into the page's own elements. */
@@ -48,25 +53,37 @@ function inscribe() {
   for (const one of document.querySelectorAll("[data-label]")) one.setAttribute("aria-label", text(one.dataset.label));
 }
 
-/** The page has its language and its own texts; to be awaited before anything is said. */
-export const open = () => (state.opened ??= begin());
+/**
+ * The page has its language and its own texts; to be awaited before anything is said. `again` says in another language
+ * what the page has said: it keeps what was entered, on this page alone.
+ */
+export const open = (again) => (state.opened ??= begin(again));
 
-async function begin() {
-  const root = document.documentElement;
-  const tag = chosen(navigator.languages, remembered());
-  state.language = tag.toLowerCase().split("-")[0];
-  const rightToLeft = RIGHT_TO_LEFT.includes(state.language);
-  speak(tag, rightToLeft);
-  const sections = root.dataset.texts.split(" ");
+async function begin(again) {
+  state.again = again;
+  const sections = document.documentElement.dataset.texts.split(" ");
+  become(remembered());
   const away = () => Promise.allSettled(sections.map(load)).then(() => !sections.every(knows));
   while (await away()) await new Promise((next) => setTimeout(next, PAUSE));
-  root.lang = state.language;
-  root.dir = rightToLeft ? "rtl" : "ltr";
-  inscribe();
-  offer();
+  show();
+  fill($("languages"), offer());
 }
 
-/** The switch: each language by its own name. The page is loaded again: what was rolled is kept by it, not here. */
+/** From here on it is this language, of which no text is known yet. */
+function become(before) {
+  const tag = chosen(navigator.languages, before);
+  state.language = tag.toLowerCase().split("-")[0];
+  speak(tag, RIGHT_TO_LEFT.includes(state.language));
+}
+
+function show() {
+  const root = document.documentElement;
+  root.lang = state.language;
+  root.dir = RIGHT_TO_LEFT.includes(state.language) ? "rtl" : "ltr";
+  inscribe();
+}
+
+/** The switch: each language by its own name. */
 function offer() {
   const option = (language) =>
     el(
@@ -74,14 +91,28 @@ function offer() {
       { value: language, lang: language, selected: language === state.language },
       new Intl.DisplayNames([language], { type: "language" }).of(language),
     );
-  const select = el("select", { "aria-label": text("words.language") }, ...LANGUAGES.map(option));
-  select.addEventListener("change", () => {
-    try {
-      localStorage.setItem(PLACE, select.value);
-    } catch {
-      // Without storage the browser's own language stays.
-    }
-    location.reload();
-  });
-  fill($("languages"), select);
+  const onchange = ({ target }) => change(target);
+  const label = { "data-label": "words.language", "aria-label": text("words.language") };
+  return el("select", { ...label, onchange }, ...LANGUAGES.map(option));
+}
+
+/** All that is said in the language of the switch; where its texts cannot be had, the switch goes back. */
+async function change(select) {
+  const { value } = select;
+  try {
+    const found = await Promise.all([...state.sections].map(async (one) => [one, await fetched(one, value)]));
+    if (select.value !== value) return; // it was switched again meanwhile
+    become(value);
+    for (const [section, texts] of found) learn(section, texts);
+  } catch {
+    select.value = state.language;
+    return;
+  }
+  try {
+    localStorage.setItem(PLACE, value);
+  } catch {
+    // Without storage the next page has the browser's own language.
+  }
+  show();
+  await state.again?.();
 }

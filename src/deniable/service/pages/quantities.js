@@ -81,7 +81,7 @@ export const comparedTable = (before, after) => ({
   rows: Object.keys(before).map((name) => [called(name), told(before[name]), told(after[name])]),
 });
 
-const spelled = (level) => `${Number((100 * level).toPrecision(6))} % interval of a range`;
+const RANGE = "95 % interval of a range"; // a word of the template, which has the level put into it
 
 /** The chart of numbers: bars of bins, boxes of ranges, marks of the mean and the median. */
 export function densityChart({ estimates, density, figures, level }, heading) {
@@ -98,7 +98,7 @@ export function densityChart({ estimates, density, figures, level }, heading) {
     to,
     low: low / (to - from),
     high: high / (to - from),
-    kind: spelled(level),
+    kind: RANGE,
   }));
   const more = ["mean", "median"].map((kind) => {
     const { value, low, high } = figures[kind];
@@ -125,14 +125,14 @@ export function meansChart({ windows, level }) {
   const rows = windows.flatMap(({ start, figures }) => {
     if (!figures) return [];
     const { name, value, low, high } = meanOf(figures);
-    return [{ window: `${start}:00`, name, estimate: value, low, high, changed: false }];
+    return [{ window: `${start}:00`, name: called(name), estimate: value, low, high, changed: false }];
   });
   const names = [...new Set(rows.map(({ name }) => name))];
   return {
     chart: "means",
     level,
     names,
-    description: text("results.meansOf", { name: called(names[0]), count: rows.length, level: percent(level, 0) }),
+    description: text("results.meansOf", { name: names[0], count: rows.length, level: percent(level, 0) }),
     data: { rows },
   };
 }

@@ -13,6 +13,12 @@ export const speak = (locale, rightToLeft = false) => Object.assign(now, { local
 export const learn = (section, texts) => (now.texts[section] = texts);
 export const knows = (section) => section in now.texts;
 
+/** Whether there is a text of this key. */
+export const has = (key) => {
+  const [section, name] = key.split(".");
+  return Object.hasOwn(now.texts[section] ?? {}, name);
+};
+
 /**
  * The text of a key, such as "answer.roll", with `values` in the place of `{names}`; numbers are written as the
  * language does. A text with plural forms takes the one for `count`.

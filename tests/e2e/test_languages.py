@@ -197,9 +197,9 @@ def test_after_the_roll_a_switch_loads_the_page_again_and_what_was_rolled_is_sen
 
 LEAVING = {
     "nothing": None,
-    "a store": "localStorage.late = from[i].value;",
-    "the address": "history.replaceState(from[i].value, '');",
-    "fields that are no longer shown": "globalThis.old = from.map((one) => one.cloneNode());",
+    "a store": 'localStorage.late = $("text").value;',
+    "the address": 'history.replaceState($("text").value, "");',
+    "a function": "globalThis.again = () => value.at(0);",
 }
 
 
@@ -210,7 +210,8 @@ def test_after_a_switch_and_the_roll_nothing_has_the_answer(place: str, server: 
     page = fresh(viewport=PHONE, locale="en-GB")
     note_uses(page)
     if (mutant := LEAVING[place]) is not None:
-        changed(page, "**/pages/fields.js", ("one.value = from[i].value;", f"one.value = from[i].value; {mutant}"))
+        there = "page.again = reload;" if place == "a function" else "field.again?.();"
+        changed(page, "**/pages/answer.js", (there, f"{mutant} {there}"))
     page.goto(answer_link(server, TEXT))
     page.locator("#text").press_sequentially(WORD)
     switch(page, "de")

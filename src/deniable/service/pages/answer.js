@@ -9,7 +9,7 @@
 import { $, ask, digestHere, el, fill, Problem, short } from "./common.js";
 import { Client } from "./deniable.min.js";
 import { rest } from "./dice.js";
-import { carry } from "./fields.js";
+import "./fields.js"; // of kinds.js: named here, so that it is fetched in the same round trip
 import { keeping } from "./kept.js";
 import { kindOf } from "./kinds.js";
 import { open } from "./languages.js";
@@ -25,7 +25,8 @@ const LONGEST_PAUSE = 30_000;
 
 const digest = digestHere();
 // In another language: what is here is loaded again, but for a choice that was not rolled, which is on this page alone.
-const page = { again: () => location.reload() };
+const reload = () => location.reload();
+const page = { again: reload };
 const kept = keeping(digest);
 
 const say = (said, kind = "") => fill($("status"), said && el("p", { class: `note ${kind}` }, ...[said].flat()));
@@ -103,7 +104,7 @@ function entitle(title) {
 /** Where the answer is given, and what will happen to it. */
 function offer(asked) {
   const { rules, kind } = asked;
-  let field = kind.field(asked);
+  const field = kind.field(asked);
   const changed = () => {
     $("roll").disabled = field.chosen() === undefined;
     field.changed?.();
@@ -115,15 +116,10 @@ function offer(asked) {
     entitle(titleOf(asked.survey));
     asked.agreed = await kind.prepare(asked.survey);
     asked.n = kind.numbers(asked.agreed);
-    if (!$("form")) return location.reload(); // rolled meanwhile
+    if (!$("form")) return reload(); // rolled meanwhile
     explain(asked);
     foretell(asked);
-    if (field.again) return field.again();
-    const before = field;
-    field = kind.field(asked);
-    carry(before.shown, field.shown);
-    fill($("choices"), ...field.shown);
-    changed();
+    field.again?.();
   };
   $("form").hidden = false;
   $("form").addEventListener("input", changed);
@@ -163,7 +159,7 @@ async function roll(asked, value) {
     say(notRolled(problem?.name), "bad");
     return undefined;
   }
-  page.again = () => location.reload();
+  page.again = reload; // no function of this call, which has the answer
   const truth = kind.truth(asked, value, kept.read().record);
   $("form").reset();
   $("form").remove();

@@ -37,17 +37,4 @@ export function line() {
   return { shown: [shown], chosen: () => shown.value.trim() || undefined };
 }
 
-/** Put into fields what was entered into the same ones, which were made in another language and are of no use now. */
-export function carry(before, now) {
-  const [from, to] = [before, now].map((shown) =>
-    shown.flatMap((one) => (one.matches("input") ? one : [...one.querySelectorAll("input")])),
-  );
-  for (const [i, one] of to.entries()) {
-    one.value = from[i].value;
-    one.checked = from[i].checked;
-    if (one.type !== "radio") from[i].value = "";
-    from[i].checked = false;
-  }
-}
-
 export const field = (asked) => (asked.survey.alphabet.symbols ? list(asked) : line());

@@ -6,11 +6,11 @@
 
 import { $, el, fill, symbolText } from "./common.js";
 import { rest } from "./dice.js";
-import { carry, line, list } from "./fields.js";
+import { line, list } from "./fields.js";
 import { readForm } from "./form.min.js";
 import { complete, slotsOf, steps, together } from "./form.steps.js";
 import { kindOf } from "./kinds.js";
-import { load } from "./languages.js";
+import { inscribe, load } from "./languages.js";
 import { partsOf } from "./record.js";
 import { number, sentences, series, text } from "./texts.js";
 import { atMost } from "./words.js";
@@ -96,9 +96,9 @@ function fieldOf(asked, name) {
 /** A number of which no odds are drawn, because it has no order with "no answer" in it. */
 async function numberOf(survey, question) {
   const near = await import("./near.js");
-  const { shown, chosen, tell } = near.number({ survey, client: { survey: { names: question.listed } } });
+  const { shown, chosen, tell, again } = near.number({ survey, client: { survey: { names: question.listed } } });
   const changed = () => tell(chosen() === undefined ? undefined : question.place(chosen()));
-  return { shown, chosen, changed, forget: () => tell() };
+  return { shown, chosen, changed, forget: () => tell(), again };
 }
 
 /** All questions, each on a screen of its own, and then what was said. */
@@ -213,19 +213,14 @@ export function field(asked) {
   return {
     shown: [shown],
     advance,
-    async again() {
+    again() {
       agreed = asked.agreed;
-      for (const [name, before] of [...fields]) {
-        const made = await fieldOf(asked, name);
-        if (fields.get(name) !== before) continue;
-        carry(before.shown, made.shown);
-        fields.set(name, made);
-        made.changed?.();
+      for (const one of fields.values()) {
+        one.again?.();
+        one.shown.forEach(inscribe);
       }
-      if ($("form")) {
-        $("roll").textContent = text("form.roll");
-        return draw();
-      }
+      $("roll").textContent = text("form.roll");
+      draw();
     },
     chosen: () => (at === names().length ? complete(agreed, client.questions, given()) : undefined),
     changed: () => {

@@ -13,7 +13,7 @@ const RIGHT_TO_LEFT = ["ar"];
 const PLACE = "deniable-language/1";
 const PAUSE = 3000; // milliseconds, where the collector is away
 
-const state = { language: "en", sections: new Set() };
+const state = { language: "en", sections: new Set(), again: [] };
 
 const remembered = () => {
   try {
@@ -43,24 +43,29 @@ export async function load(section) {
   if (!knows(section)) learn(section, await fetched(section, state.language));
 }
 
-/** Put the texts into the page's own elements. */
-function inscribe() {
-  for (const one of document.querySelectorAll("[data-text]")) one.textContent = text(one.dataset.text);
-  for (const one of document.querySelectorAll("[data-count]"))
-    one.textContent = text(one.dataset.count, { count: Number(one.value) });
-  for (const one of document.querySelectorAll("[data-share]"))
-    one.textContent = text(one.dataset.share, { share: percentage(one.value) });
-  for (const one of document.querySelectorAll("[data-label]")) one.setAttribute("aria-label", text(one.dataset.label));
+/** Put the texts into the elements of a place that name theirs. */
+export function inscribe(place) {
+  const all = (name, write) => {
+    const of = (one) => one.dataset[name];
+    for (const one of [place, ...place.querySelectorAll(`[data-${name}]`)])
+      if (one.dataset && of(one)) write(one, of(one));
+  };
+  all("text", (one, key) => (one.textContent = text(key)));
+  all("count", (one, key) => (one.textContent = text(key, { count: Number(one.value) })));
+  all("share", (one, key) => (one.textContent = text(key, { share: percentage(one.value) })));
+  all("label", (one, key) => one.setAttribute("aria-label", text(key)));
 }
 
 /**
  * The page has its language and its own texts; to be awaited before anything is said. `again` says in another language
  * what the page has said: it keeps what was entered, on this page alone.
  */
-export const open = (again) => (state.opened ??= begin(again));
+export function open(again) {
+  if (again) state.again.push(again);
+  return (state.opened ??= begin());
+}
 
-async function begin(again) {
-  state.again = again;
+async function begin() {
   const sections = document.documentElement.dataset.texts.split(" ");
   become(remembered());
   const away = () => Promise.allSettled(sections.map(load)).then(() => !sections.every(knows));
@@ -80,7 +85,7 @@ function show() {
   const root = document.documentElement;
   root.lang = state.language;
   root.dir = RIGHT_TO_LEFT.includes(state.language) ? "rtl" : "ltr";
-  inscribe();
+  inscribe(document);
 }
 
 /** The switch: each language by its own name. */
@@ -114,5 +119,5 @@ async function change(select) {
     // Without storage the next page has the browser's own language.
   }
   show();
-  await state.again?.();
+  await Promise.all(state.again.map((again) => again()));
 }

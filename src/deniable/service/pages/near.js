@@ -46,7 +46,7 @@ export function field(asked) {
   const odds = el("div", {});
   const placeOf = (value) => client.survey.encoding.of(0, value)[0];
   const draw = (place) => fill(odds, place !== undefined && framed(oddsOf(n, place).legend, curve(oddsOf(n, place))));
-  const { shown, chosen, tell } = n.scale ? number(asked, placeOf) : { ...list(asked), tell: () => {} };
+  const { shown, chosen, tell, again } = n.scale ? number(asked) : { ...list(asked), tell: () => {} };
   const at = () => (chosen() === undefined ? undefined : placeOf(chosen()));
   const show = (place = at()) => {
     tell(place);
@@ -56,7 +56,11 @@ export function field(asked) {
     tell();
     draw();
   };
-  return { shown: [...shown, odds], chosen, changed: () => show(), forget };
+  const inWords = () => {
+    again?.();
+    show();
+  };
+  return { shown: [...shown, odds], chosen, changed: () => show(), forget, again: inWords };
 }
 
 /** A field for a number, and what it counts as. */
@@ -90,7 +94,10 @@ export function number({ survey, client }) {
         ? ""
         : text(inside(value) ? "near.countsAs" : "near.countsAsEnd", { name: client.survey.names[place] });
   };
-  return { shown: [el("p", { class: "hint", id: "scale" }, scaleWords(survey.alphabet)), shown, note], chosen, tell };
+  const hint = el("p", { class: "hint", id: "scale" });
+  const again = () => (hint.textContent = scaleWords(survey.alphabet));
+  again();
+  return { shown: [hint, shown, note], chosen, tell, again };
 }
 
 /** The odds of every place for the answer in a place, and in words. */

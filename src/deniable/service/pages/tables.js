@@ -113,9 +113,13 @@ export function standsFor(n, column) {
 export function field(asked) {
   const { hidden } = asked.n;
   if (!hidden) return list(asked);
-  const mark = (place) => (hidden.includes(place) ? el("span", { class: "tag" }, text("tables.tag")) : null);
+  const mark = (place) =>
+    hidden.includes(place) ? el("span", { class: "tag", "data-text": "tables.tag" }, text("tables.tag")) : null;
   const { shown, chosen } = list(asked, mark);
-  return { shown: [el("p", { class: "hint", id: "hidden" }, text("tables.note")), ...shown], chosen };
+  return {
+    shown: [el("p", { class: "hint", id: "hidden", "data-text": "tables.note" }, text("tables.note")), ...shown],
+    chosen,
+  };
 }
 
 /** The die: all columns that the answer can lead to, first those that stand for it. */

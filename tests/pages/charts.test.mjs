@@ -76,7 +76,7 @@ test("what rows are named by is what the legend has, and an answer that is spell
     assert.ok(kinds.includes("90\u00a0%-Intervall eines Bereichs"), String(kinds));
     const rows = density.datasets.rows.map(({ kind }) => kind);
     assert.deepEqual(rows, ["Dichte", "90\u00a0%-Intervall eines Bereichs"]);
-    assert.ok(JSON.stringify(density).includes('datum.kind == \\"Mittelwert\\"'));
+    assert.ok(JSON.stringify(density).includes('datum.kind == \\"Mittel\\"'));
     const data = { rows: [{ window: "2026-11-15T00:00", name: "estimate", estimate: 0.5 }] };
     const trend = filled(templates, { chart: "trend", data, names: ["estimate", "from"] });
     assert.equal(trend.datasets.rows[0].name, "estimate");

@@ -71,7 +71,7 @@ test("no language is another one: what is the same is a name, a number or a sign
 /** Keys that a source asks for; what is put together of parts is a pattern. */
 function asked(source) {
   const found = [];
-  for (const [, key] of source.matchAll(/data-(?:text|label|count|share)="([\w.]+)"/g)) found.push(key);
+  for (const [, key] of source.matchAll(/data-(?:text|label)="([\w.]+)"/g)) found.push(key);
   for (const [, key] of source.matchAll(/"((?:\w+)\.(?:\w+))"/g)) found.push(key);
   for (const [, key] of source.matchAll(/`((?:\w|\$\{[^`]*?\})+\.(?:\w|\$\{(?:[^`{}]|`[^`]*`|"[^"]*")*\})+)`/g))
     found.push(new RegExp(`^${key.replace(/\$\{(?:[^{}]|`[^`]*`)*\}/g, "\\w*").replaceAll(".", "\\.")}$`));

@@ -6,9 +6,9 @@
  * be made again. Where it is answered once a window, fresh noise would average out, so answers are memoised.
  */
 
-import { $, ask, digestHere, el, fill, Problem, short } from "./common.js";
 import { Client } from "./deniable.min.js";
 import { rest } from "./dice.js";
+import { $, ask, digestHere, el, fill, Problem, short } from "./page.js";
 import "./fields.js"; // of kinds.js: named here, so that it is fetched in the same round trip
 import { keeping } from "./kept.js";
 import { kindOf } from "./kinds.js";
@@ -143,8 +143,7 @@ function offer(asked) {
 /** Until when, and what will happen. */
 function foretell(asked) {
   const { rules, n, kind } = asked;
-  $("until").hidden = !rules.closes;
-  if (rules.closes) $("until").textContent = text("answer.until", { time: moment(rules.closes) });
+  if (rules.closes) fill($("until"), text("answer.until", { time: moment(rules.closes) })).hidden = false;
   $("what").textContent = kind.whatHappens(n, undefined, asked);
 }
 
@@ -201,7 +200,7 @@ function alone(work) {
 /** Show what another tab has rolled, once this one can see it. */
 async function elsewhere() {
   for (let looks = 0; kept.isOpen() && looks < 100; looks += 1) await new Promise((next) => setTimeout(next, 50));
-  location.reload();
+  reload();
 }
 
 /** Forget what the die fell on: with what is sent, it is the answer. */
@@ -264,7 +263,7 @@ function explain(asked) {
 async function send(asked, pause = 1000) {
   const { record } = kept.read() ?? {};
   // Another tab has sent it, and rolled again in the next window: nobody has said here that this is to be sent.
-  if (record && record !== asked.record) return location.reload();
+  if (record && record !== asked.record) return reload();
   $("send").disabled = true;
   say(text("answer.sending"));
   try {

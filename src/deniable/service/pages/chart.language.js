@@ -4,7 +4,7 @@
  * how the browser writes them. No element is touched.
  */
 
-import { moment, number, percentage, text } from "./texts.js";
+import { isolated, moment, number, percentage, text } from "./texts.js";
 
 const EXPRESSIONS = ["calculate", "filter", "labelExpr"];
 const QUOTED = /"([^"]*)"|'([^']*)'/g;
@@ -21,13 +21,16 @@ export function walk(part, visit) {
 export const translator = (words, level) => (word) =>
   Object.hasOwn(words, word) ? text(words[word], { level: percentage(level, digitsOf(level)) }) : word;
 
+/** A line of a chart: all of it runs as the language does, also where marks stand at its end. */
+export const line = (said) => (isolated("") ? `\u2067${said}\u2069` : said);
+
 const digitsOf = (level) => (Number.isInteger(Number((100 * level).toPrecision(6))) ? 0 : 1);
 
 /** Put the page's words into a template: titles, legends, tooltips, and what its expressions compare with. */
 export function translate(spec, said) {
   walk(spec, (part) => {
     if (Array.isArray(part.tooltip)) for (const one of part.tooltip) one.title ??= one.field;
-    if (typeof part.title === "string") part.title = said(part.title);
+    if (typeof part.title === "string") part.title = line(said(part.title));
     if (typeof part.value === "string") part.value = said(part.value);
     if (Array.isArray(part.domain)) part.domain = part.domain.map(said);
     for (const name of EXPRESSIONS)

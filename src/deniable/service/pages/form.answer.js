@@ -4,13 +4,13 @@
  * screens are shown, and are gone with the roll.
  */
 
-import { $, el, fill, symbolText } from "./common.js";
 import { rest } from "./dice.js";
 import { line, list } from "./fields.js";
 import { readForm } from "./form.min.js";
 import { complete, slotsOf, steps, together } from "./form.steps.js";
 import { kindOf } from "./kinds.js";
 import { inscribe, load } from "./languages.js";
+import { $, el, fill, symbolText } from "./page.js";
 import { partsOf } from "./record.js";
 import { number, sentences, series, text } from "./texts.js";
 import { atMost } from "./words.js";
@@ -217,7 +217,7 @@ export function field(asked) {
       agreed = asked.agreed;
       for (const one of fields.values()) {
         one.again?.();
-        one.shown.forEach(inscribe);
+        inscribe(fill(el("div"), ...one.shown));
       }
       $("roll").textContent = text("form.roll");
       draw();

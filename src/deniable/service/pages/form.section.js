@@ -5,7 +5,7 @@ import { download, el, fill, percent, short, symbolText, table } from "./common.
 import { barsWords, drawnRows, marked, pictureHeading, skippedWords } from "./form.rows.js";
 import { distinctLines, fileName } from "./naming.js";
 import { problemText } from "./problems.js";
-import { densityChart, figureTable, figureWords, meansChart, rangeTable } from "./quantities.js";
+import { binText, densityChart, figureTable, figureWords, meansChart, rangeTable } from "./quantities.js";
 import { bySize, cut, estimateRows, firstDrawn, labelled, trendRows } from "./rows.js";
 import { meansWords, trendWords } from "./sofar.js";
 import { number, text } from "./texts.js";
@@ -185,7 +185,7 @@ export class QuestionSection {
     const rows = ordered
       .slice(0, LISTED)
       .map((row) => [
-        short(symbolText(row.symbol), 300),
+        short((density ? binText : symbolText)(row.symbol), 300),
         cell(row.probability),
         ...cut(row.raw_low, row.raw_high).map(cell),
       ]);

@@ -1,11 +1,11 @@
 /**
  * Which language a page speaks: the one chosen here before, else the first that the browser asks for, else English. A
- * page names the sections of texts that it needs in `data-texts`, says where each stands by `data-text` (inside) or
- * `data-label` (the name of something without words); a choice by `data-count` or `data-share`, with its value, and has
- * a place for the switch: `#languages`.
+ * page names the sections of texts that it needs in `data-texts`, says where each stands by `data-text` (inside, with the
+ * value of a choice as `count` or `share`) or `data-label` (the name of something without words), and has a place for
+ * the switch: `#languages`.
  */
 
-import { $, el, fill } from "./common.js";
+import { $, el, fill } from "./page.js";
 import { knows, learn, percentage, speak, text } from "./texts.js";
 
 const LANGUAGES = ["en", "de", "ar"];
@@ -40,20 +40,18 @@ async function fetched(section, language) {
 /** Fetch a section of the texts, unless it is here. */
 export async function load(section) {
   state.sections.add(section);
-  if (!knows(section)) learn(section, await fetched(section, state.language));
+  while (!knows(section)) {
+    const { language } = state;
+    const texts = await fetched(section, language);
+    if (language === state.language) learn(section, texts); // it was not switched meanwhile
+  }
 }
 
-/** Put the texts into the elements of a place that name theirs. */
+/** Put the texts into the elements inside of a place that name theirs. */
 export function inscribe(place) {
-  const all = (name, write) => {
-    const of = (one) => one.dataset[name];
-    for (const one of [place, ...place.querySelectorAll(`[data-${name}]`)])
-      if (one.dataset && of(one)) write(one, of(one));
-  };
-  all("text", (one, key) => (one.textContent = text(key)));
-  all("count", (one, key) => (one.textContent = text(key, { count: Number(one.value) })));
-  all("share", (one, key) => (one.textContent = text(key, { share: percentage(one.value) })));
-  all("label", (one, key) => one.setAttribute("aria-label", text(key)));
+  for (const one of place.querySelectorAll("[data-text]"))
+    one.textContent = text(one.dataset.text, { count: Number(one.value), share: percentage(one.value) });
+  for (const one of place.querySelectorAll("[data-label]")) one.setAttribute("aria-label", text(one.dataset.label));
 }
 
 /**
@@ -62,7 +60,8 @@ export function inscribe(place) {
  */
 export function open(again) {
   if (again) state.again.push(again);
-  return (state.opened ??= begin());
+  state.opened ??= begin();
+  return state.opened;
 }
 
 async function begin() {
@@ -70,8 +69,8 @@ async function begin() {
   become(remembered());
   const away = () => Promise.allSettled(sections.map(load)).then(() => !sections.every(knows));
   while (await away()) await new Promise((next) => setTimeout(next, PAUSE));
-  show();
   fill($("languages"), offer());
+  show();
 }
 
 /** From here on it is this language, of which no text is known yet. */
@@ -97,8 +96,7 @@ function offer() {
       new Intl.DisplayNames([language], { type: "language" }).of(language),
     );
   const onchange = ({ target }) => change(target);
-  const label = { "data-label": "words.language", "aria-label": text("words.language") };
-  return el("select", { ...label, onchange }, ...LANGUAGES.map(option));
+  return el("select", { "data-label": "words.language", onchange }, ...LANGUAGES.map(option));
 }
 
 /** All that is said in the language of the switch; where its texts cannot be had, the switch goes back. */

@@ -4,9 +4,9 @@
  * and alike, too. So the odds are a curve over the scale: low, high around the answer, low again.
  */
 
-import { el, fill, symbolText } from "./common.js";
 import { framed, soon, svg } from "./dice.js";
 import { list } from "./fields.js";
+import { el, fill, symbolText } from "./page.js";
 import { sentences, text } from "./texts.js";
 import { atMost, chance, deniability, nobody, numbers as plain, watch, YOU } from "./words.js";
 
@@ -32,6 +32,10 @@ export const whatHappens = (n, who = YOU) =>
     n.twice && text("words.together"),
     text(`near.happens_${who}`, { chance: likely(n), near: near(n) }),
   );
+
+/** A bin of numbers by its ends, or a number. */
+const spoken = (name) => span(...name.split(" to "));
+const span = (start, end = start) => (start === end ? start : text("near.range", { start, end }));
 
 /** What becomes of a number, as the survey says. */
 export const scaleWords = ({ low, high, bins, step, outside }) =>
@@ -92,10 +96,10 @@ export function number({ survey, client }) {
       ? text("near.takes", { low, high })
       : place === undefined
         ? ""
-        : text(inside(value) ? "near.countsAs" : "near.countsAsEnd", { name: client.survey.names[place] });
+        : text(inside(value) ? "near.countsAs" : "near.countsAsEnd", { name: spoken(client.survey.names[place]) });
   };
   const hint = el("p", { class: "hint", id: "scale" });
-  const again = () => (hint.textContent = scaleWords(survey.alphabet));
+  const again = () => fill(hint, scaleWords(survey.alphabet));
   again();
   return { shown: [hint, shown, note], chosen, tell, again };
 }
@@ -159,7 +163,7 @@ export const picture = (fell) => framed(fell.legend, curve(fell));
 export function likeliest(n, cell, names) {
   const [first, last] = [Math.max(0, cell - 2 * n.reach), Math.min(n.answers - 1, cell)].map((i) => names[i]);
   const [start, end] = n.scale ? [first.split(" to ")[0], last.split(" to ").at(-1)] : [first, last];
-  return start === end ? start : text("near.range", { start, end });
+  return span(start, end);
 }
 
 /** What a report says. */

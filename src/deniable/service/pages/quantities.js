@@ -4,10 +4,19 @@
  */
 
 import { percent, symbolText } from "./common.js";
-import { digits, text } from "./texts.js";
+import { digits, number, text } from "./texts.js";
 
 /** A figure as people read it: a number with four digits, or the answer itself. */
 export const figureText = (value) => (typeof value === "number" ? digits(value, 4) : symbolText(value));
+
+/** What a bin of numbers is called: "18 to 21", of which the survey has its ends. */
+export function binText(symbol) {
+  const ends = /^(\S+) to (\S+)$/.exec(symbol)?.slice(1).map(Number);
+  const plain = (end) => number(end, { useGrouping: false, maximumFractionDigits: 20 });
+  return ends?.every(Number.isFinite)
+    ? text("results.span", { from: plain(ends[0]), to: plain(ends[1]) })
+    : symbolText(symbol);
+}
 
 const told = ({ value, low, high }) =>
   text("results.figure", { value: figureText(value), low: figureText(low), high: figureText(high) });

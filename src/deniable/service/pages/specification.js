@@ -1,6 +1,6 @@
 /** The project's charts as a page shows or saves them: templates with rows filled in. No element is touched here. */
 
-import { translate, translated, translator, walk } from "./chart.language.js";
+import { line, translate, translated, translator, walk } from "./chart.language.js";
 
 /**
  * A specification with its data, in the page's language. `names` are the lines of a chart over time, and `kinds` those
@@ -53,7 +53,11 @@ export function fitted(templates, what, { width, dark }) {
   walk(spec, (part) => {
     if (part.labelLimit) part.labelLimit = narrow ? 120 : 240;
     // Names of kinds are longer than those of lines.
-    if (part.orient === "top" && part.symbolSize) part.columns = !narrow ? 4 : part.symbolType === "circle" ? 1 : 2;
+    if (part.orient === "top" && part.symbolSize) {
+      const long = part.symbolType === "circle" || what.chart === "density";
+      part.columns = !narrow ? 4 : long ? 1 : 2;
+      part.labelLimit ??= 0;
+    }
     if (narrow && part.tickCount === 8) part.tickCount = 4;
     if (narrow && part.title?.length > 36) part.title = inTwo(part.title);
   });
@@ -61,8 +65,9 @@ export function fitted(templates, what, { width, dark }) {
 }
 
 /** A text in two lines of about the same length. */
-export function inTwo(text) {
+export function inTwo(whole) {
+  const text = whole.replace(/^\u2067|\u2069$/g, "");
   const places = [...text.matchAll(/ /g)].map((found) => found.index);
   const middle = places.sort((a, b) => Math.abs(a - text.length / 2) - Math.abs(b - text.length / 2))[0];
-  return [text.slice(0, middle), text.slice(middle + 1)];
+  return [text.slice(0, middle), text.slice(middle + 1)].map(line);
 }

@@ -4,10 +4,10 @@
  * cannot lead to it are known not to be the one that was given, and that is said.
  */
 
-import { el, symbolText } from "./common.js";
 import { readSurvey } from "./deniable.min.js";
 import { strip } from "./dice.js";
 import { list } from "./fields.js";
+import { el, symbolText } from "./page.js";
 import { sentences, text } from "./texts.js";
 import { atMost, chance, deniability, listed, nobody, share as part, watch, YOU } from "./words.js";
 

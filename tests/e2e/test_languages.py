@@ -1,17 +1,19 @@
 """The pages in the language of whoever reads them: which one, which way it runs, and how it is changed."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 import deniable as dn
-from tests.collector import ADMIN, Server
-from tests.e2e.conftest import PHONE, Open
-from tests.e2e.forms import FORM
+from tests.collector import ADMIN, Server, serving
+from tests.e2e.conftest import PATIENCE, PHONE, Open
+from tests.e2e.forms import FORM, answered_store
 from tests.e2e.steps import address, answer_link, counters, fits, until
 from tests.e2e.stores import changed, note_uses, remembers
+from tests.waiting import wait_for
 
 QUESTION = "هل دخّنت هذا الأسبوع؟"
 SURVEY = dn.krr(["نعم", "لا"], epsilon=1, name=QUESTION)
@@ -244,3 +246,50 @@ def test_a_switch_keeps_a_question_that_is_half_written(server: Server, fresh: O
     values = {name: page.locator(f"#{name}").input_value() for name in ("question", "answers", "people", "introduction")}
     assert values == {"question": "Do you lie?", "answers": "never\nonce ", "people": "5000", "introduction": "Hello"}
     assert page.evaluate("window.same")
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A collector whose form was answered on three days."""
+    folder = tmp_path_factory.mktemp("counted")
+    answered_store(folder / "store")
+    with serving(str(folder / "store"), folder) as made:
+        yield made
+
+
+@pytest.mark.slow
+def test_a_switch_keeps_what_was_chosen_on_results(counted: Server, browser: Browser) -> None:
+    """All is as on a page that was in this language from the start: charts, tables, names, what is looked for."""
+    url = address(counted, f"/results/{FORM.digest}", token=ADMIN)
+    contexts = []
+
+    def there(locale: str) -> Page:
+        contexts.append(browser.new_context(locale=locale, viewport=PHONE, reduced_motion="reduce"))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(PATIENCE)
+        page.goto(url)
+        page.locator("#of-town-candidates").fill("Oslo\nBergen")
+        page.locator("#form-results .field button").click()
+        page.locator("section:has(#of-town) svg").wait_for()
+        page.locator("#from").select_option(index=2)
+        page.locator("#manage textarea").first.wait_for(state="attached")
+        page.locator("#manage details").evaluate("(one) => (one.open = true)")
+        page.locator("#manage textarea").first.fill("Written, and not saved")
+        return page
+
+    try:
+        page = there("en-GB")
+        page.evaluate("window.same = true")
+        switch(page, "ar")
+        wanted = there("ar")
+        same = "(said) => JSON.stringify((" + READ + ")()) == JSON.stringify(said)"
+        wait_for(lambda: page.evaluate(same, wanted.evaluate(READ)), "the same", rest=lambda: page.wait_for_timeout(200))
+        chart = page.locator("section:has(#of-smokes) svg").first.text_content() or ""
+        assert "نسبة المشاركين" in chart and "share of" not in chart
+        assert page.locator("#from").input_value() == page.locator("#from option").nth(2).get_attribute("value")
+        assert page.locator("#of-town-candidates").input_value() == "Oslo\nBergen"
+        assert page.locator("#manage textarea").first.input_value() == "Written, and not saved"
+        assert page.evaluate("window.same")
+    finally:
+        for context in contexts:
+            context.close()

@@ -4,7 +4,7 @@ import "./elements.mjs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Problem } from "../../src/deniable/service/pages/common.js";
-import { problemText } from "../../src/deniable/service/pages/problems.js";
+import { alarmTexts, problemText } from "../../src/deniable/service/pages/problems.js";
 import { read } from "./english.mjs";
 
 const refusal = (word, detail) => new Problem(409, detail, { type: `urn:deniable:problem:${word}`, detail });
@@ -23,6 +23,26 @@ test("a refusal is a sentence of the page's language", () => {
   } finally {
     read("en", "en-GB");
   }
+});
+
+test("an alarm is a sentence of the page's language, by the test that failed", () => {
+  const failed = { p_value: 1e-9 };
+  const passed = { p_value: 0.4 };
+  read("ar");
+  try {
+    const told = alarmTexts({ fit: failed, cohorts: passed, floor: failed, alarms: ["one", "two", "three"] });
+    assert.deepEqual([told.length, told.every((said) => /\p{Script=Arabic}/u.test(said))], [3, true]);
+  } finally {
+    read("en", "en-GB");
+  }
+  assert.match(alarmTexts({ fit: failed, cohorts: null, floor: null, alarms: ["one"] })[0], /do not fit these/);
+  assert.match(alarmTexts({ fit: passed, cohorts: null, floor: null, alarms: ["one"] })[0], /too few cohorts/);
+  assert.deepEqual(alarmTexts({ fit: passed, cohorts: failed, floor: null, alarms: [] })[0], undefined);
+  const unknown = alarmTexts({ fit: null, cohorts: null, floor: null, alarms: ["one", "two"] });
+  assert.deepEqual(
+    unknown.map(({ textContent }) => textContent),
+    ["one", "two"],
+  );
 });
 
 test("what has no sentence is told as it came, in English", () => {

@@ -4,7 +4,7 @@ import { Picture } from "./charts.js";
 import { download, el, fill, percent, short, symbolText, table } from "./common.js";
 import { barsWords, drawnRows, marked, pictureHeading, skippedWords } from "./form.rows.js";
 import { distinctLines, fileName } from "./naming.js";
-import { problemText } from "./problems.js";
+import { alarmTexts, problemText } from "./problems.js";
 import { binText, densityChart, figureTable, figureWords, meansChart, rangeTable } from "./quantities.js";
 import { bySize, cut, estimateRows, firstDrawn, labelled, trendRows } from "./rows.js";
 import { meansWords, trendWords } from "./sofar.js";
@@ -158,7 +158,8 @@ export class QuestionSection {
     parts.rest.textContent = unallocated
       ? text("forms.rest", { share: percent(Math.max(unallocated.probability, 0)) })
       : "";
-    fill(parts.alarms, ...(shares.diagnostics?.alarms ?? []).map((said) => el("p", { class: "note bad" }, said)));
+    const alarms = shares.diagnostics ? alarmTexts(shares.diagnostics) : [];
+    fill(parts.alarms, ...alarms.map((said) => el("p", { class: "note bad" }, said)));
     parts.time.hidden = windows < 2 || about.related;
     this.#list(shares);
     const heading = pictureHeading(about, shares, window, epsilon);

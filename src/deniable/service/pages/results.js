@@ -455,7 +455,7 @@ class Results {
           return this.#table({ against_from, against_to, from, to, ...body }, more);
         },
         titles: () => ({ rows: "", columns: this.#survey.name }),
-        file: { title: `${this.#survey.name} table`, digest: this.#digest },
+        file: { title: `${this.#survey.name} ${text("pairs.table")}`, digest: this.#digest },
         guarded,
       });
       place.append(this.#ranges.element);

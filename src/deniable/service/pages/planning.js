@@ -1,7 +1,7 @@
 /** What Ask asks of the planner, and a plan in words and as a chart. No element is touched here. */
 
 import { percent, points, sentence } from "./common.js";
-import { digits, number, text } from "./texts.js";
+import { digits, isolated, number, text } from "./texts.js";
 import { isAtLeast, privacy, SCALE } from "./words.js";
 
 /** The scale of epsilon in a sentence, for the field of one. */
@@ -120,28 +120,34 @@ export function epsilonUp(epsilon) {
   return digits(Number((Math.ceil((epsilon / unit) * (1 - 1e-12)) * unit).toPrecision(3)), 3);
 }
 
+/** Why nobody can say what a crowd adds, of which the collector has two reasons. */
+const unknown = (problem) => text(/takes longer/.test(problem) ? "ask.crowdSlow" : "ask.crowdNone");
+
 /**
  * The two numbers: what one report tells whoever sees it, and what the counts of a crowd tell whoever sees only those.
  * The second stands beside the first and never instead of it; `rests` is what it rests on, or why there is none.
  */
 export function bothNumbers(local, { n, delta, epsilon, problem }) {
   const first = [text("words.epsilon", { epsilon: digits(local, 3) }), text("ask.firstNumber")];
-  if (epsilon === null) return { numbers: [first], rests: text("ask.crowdUnknown", { problem }) };
+  if (epsilon === null) return { numbers: [first], rests: text("ask.crowdUnknown", { problem: unknown(problem) }) };
   if (epsilon >= local * (1 - 1e-6)) return { numbers: [first], rests: text("ask.crowdSmall", { count: n }) };
   const second = [text("words.epsilon", { epsilon: epsilonUp(epsilon) }), text("ask.secondNumber", { count: n })];
   return { numbers: [first, second], rests: text("ask.rests", { count: n, times: 1 / delta }) };
 }
 
-const PARAMETERS = ["size", "cells", "cohorts", "hashes", "order", "dimension"];
+const PARAMETERS = ["size", "cells", "cohorts", "hashes", "order", "dimension", "blocks"];
 const SHAPES = ["uniform", "geometric", "zipf", "binomial", "even", "spike"];
 
-/** What the planner calls by words of `known`, by those of the page; the numbers beside them stay. */
+/** What the planner calls by words of `known`, by those of the page, with the numbers beside them. */
 const reworded = (said, kind, known) =>
-  said.replace(/[a-z]+/g, (word) => (known.includes(word) ? text(`ask.${kind}_${word}`) : word));
+  said
+    .replaceAll(", ", text("words.comma"))
+    .replace(/[a-z]+/g, (word) => (known.includes(word) ? text(`ask.${kind}_${word}`) : word))
+    .replace(/\d+(\.\d+)?/g, (count) => number(Number(count)));
 
 /** A mechanism, which has a name in all languages, with its parameters. */
 export const named = ({ mechanism, parameters }, between = " ") =>
-  [mechanism, parameters && reworded(parameters, "parameter", PARAMETERS)].filter(Boolean).join(between);
+  [isolated(mechanism), parameters && reworded(parameters, "parameter", PARAMETERS)].filter(Boolean).join(between);
 
 /** The mechanism of a plan and how it was found, for experts. */
 export const mechanismWords = (found, n) =>

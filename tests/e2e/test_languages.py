@@ -1,11 +1,19 @@
-"""The answer page in the language of whoever reads it: which one, which way it runs, and how it is changed."""
+"""The pages in the language of whoever reads them: which one, which way it runs, and how it is changed."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 import deniable as dn
-from tests.collector import Server
-from tests.e2e.conftest import PHONE, Open
-from tests.e2e.steps import answer_link, counters, fits, until
+from tests.collector import ADMIN, Server, serving
+from tests.e2e.conftest import PATIENCE, PHONE, Open
+from tests.e2e.forms import FORM, answered_store
+from tests.e2e.steps import address, answer_link, counters, fits, until
+from tests.e2e.stores import changed, note_uses, remembers
+from tests.waiting import wait_for
 
 QUESTION = "هل دخّنت هذا الأسبوع؟"
 SURVEY = dn.krr(["نعم", "لا"], epsilon=1, name=QUESTION)
@@ -54,3 +62,234 @@ def test_a_switch_changes_the_language_and_it_is_remembered(server: Server, fres
     page.get_by_label("اللغة").select_option(label="Deutsch")
     page.get_by_role("button", name="Würfeln").wait_for()
     assert page.evaluate("document.documentElement.lang") == "de"
+
+
+# All that somebody reads or hears, but for the switch: texts, names of things without words, what stands in fields.
+READ = """() => {
+  const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+  const found = [];
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (node.closest?.("#languages, script, style, noscript") ?? node.parentElement.closest("#languages, noscript"))
+      continue;
+    if (node.nodeType === Node.TEXT_NODE) found.push(node.data.trim());
+    else for (const name of ["aria-label", "placeholder", "title"])
+      if (node.hasAttribute(name)) found.push(node.getAttribute(name));
+  }
+  return found.filter(Boolean);
+}"""
+KEPT = "() => JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href, history.state])"
+WORD = "Xylographers"  # one that no browser has in its own files
+
+
+def switch(page: Page, language: str) -> None:
+    page.locator("#languages select").select_option(language)
+    until(page, "(language) => document.documentElement.lang == language", language)
+
+
+def fresh_text(fresh: Open, url: str, locale: str, work: Any) -> list[str]:
+    """What a page says that was in this language from the start, once `work` has entered the same."""
+    page = fresh(viewport=PHONE, locale=locale)
+    page.goto(url)
+    work(page)
+    said: list[str] = page.evaluate(READ)
+    return said
+
+
+SCALE = dn.number(18, 90, 1, bins=24, name="How old are you?")
+TEXT = dn.orr(epsilon=2, cells=8, cohorts=4, seed=bytes(16), name="What would you change?")
+TABLE = dn.sensitive(["flu", "hiv", "nothing"], sensitive=["hiv"], epsilon=1, name="What did the doctor find?")
+BITS = dn.krappor(["red", "green", "blue"], epsilon=1, name="")
+
+
+def entered(page: Page) -> list[Any]:
+    said: list[Any] = page.evaluate("[...document.querySelectorAll('#form input')].map((one) => [one.value, one.checked])")
+    return said
+
+
+@pytest.mark.parametrize("survey", [SURVEY, SCALE, TEXT, TABLE, BITS], ids=["list", "number", "text", "table", "marks"])
+def test_a_switch_keeps_a_choice_that_was_not_rolled(survey: dn.Survey, server: Server, fresh: Open) -> None:
+    """On the page alone: no load, nothing stored but the language, nothing sent, and all of it as in a new page."""
+    server.create(survey)
+
+    def choose(page: Page) -> None:
+        page.locator("#form").wait_for()
+        if page.locator("#form [type=radio]").count():
+            page.locator("#form [type=radio]").nth(1).check()
+        else:
+            page.locator("#form input").fill("41")
+
+    page = fresh(viewport=PHONE, locale="en-GB")
+    page.goto(answer_link(server, survey))
+    choose(page)
+    page.evaluate("window.same = true")
+    before, kept = entered(page), page.evaluate(KEPT)
+    asked: list[Any] = []
+    page.on("request", lambda request: asked.append((request.method, request.url, request.post_data)))
+    for language, locale in (("ar", "ar"), ("de", "de")):
+        switch(page, language)
+        there = fresh_text(fresh, answer_link(server, survey), locale, choose)
+        until(page, "(said) => JSON.stringify((" + READ + ")()) == JSON.stringify(said)", there)
+        assert entered(page) == before
+        assert page.locator("#roll").is_enabled()
+    assert page.evaluate("window.same"), "the page was not loaded again"
+    stored = json.loads(page.evaluate(KEPT))
+    assert stored == [{"deniable-language/1": "de"}, *json.loads(kept)[1:]]
+    assert asked, "texts were fetched"
+    for method, url, data in asked:
+        assert (method, data) == ("GET", None)
+        assert url.split("/pages/")[1].split(".")[0] in ("ar", "de") and url.endswith(".json") and "?" not in url
+    page.get_by_role("button", name="Würfeln").click()
+    page.get_by_role("button", name="Das senden").click()
+    page.get_by_text("Ihre Antwort ist gezählt").wait_for()
+
+
+def test_a_switch_keeps_a_form_that_is_half_filled(server: Server, fresh: Open) -> None:
+    server.create(FORM)  # type: ignore[arg-type]
+
+    def begin(page: Page) -> None:
+        page.locator("#skip").click()
+        until(page, "!document.querySelector('#skip')")
+        page.locator("#form [type=radio]").nth(2).check()
+        page.locator("#next").click()
+        page.locator("#number").fill("41")
+        page.locator("#next").click()
+        page.locator("#text").fill("Voss")
+
+    page = fresh(viewport=PHONE, locale="en-GB")
+    page.goto(answer_link(server, FORM))  # type: ignore[arg-type]
+    begin(page)
+    page.evaluate("window.same = true")
+    switch(page, "de")
+    there = fresh_text(fresh, answer_link(server, FORM), "de", begin)  # type: ignore[arg-type]
+    until(page, "(said) => JSON.stringify((" + READ + ")()) == JSON.stringify(said)", there)
+    assert page.locator("#text").input_value() == "Voss"
+    page.locator("#back").click()
+    page.locator("#number").wait_for()
+    assert page.locator("#number").input_value() == "41"
+    switch(page, "ar")
+    assert page.locator("#number").input_value() == "41"
+    page.go_back()  # the browser's own way back stays that of the page
+    page.locator("#text").wait_for()
+    assert page.locator("#text").input_value() == "Voss"
+    page.locator("#next").click()
+    for _ in range(2):
+        page.locator("#form [type=radio]").first.check()
+        page.locator("#next").click()
+    page.get_by_text("إجاباتك الحقيقية").wait_for()
+    said = page.locator(".said-before dd").all_inner_texts()
+    assert ["لا إجابة" in said[0], "Voss" in said[3]] == [True, True]
+    assert page.evaluate("window.same")
+
+
+def test_after_the_roll_a_switch_loads_the_page_again_and_what_was_rolled_is_sent(server: Server, fresh: Open) -> None:
+    server.create(TEXT)
+    page = fresh(viewport=PHONE, locale="en-GB")
+    page.goto(answer_link(server, TEXT))
+    page.locator("#text").fill("rosebud")
+    page.get_by_role("button", name="Roll the die").click()
+    page.get_by_role("button", name="Send this").wait_for()
+    page.locator("#wire summary").click()
+    rolled = page.locator("#wire .bytes").inner_text()
+    page.locator("#languages select").select_option("de")
+    page.get_by_role("button", name="Das senden").wait_for()
+    page.locator("#wire summary").click()
+    assert page.locator("#wire .bytes").inner_text() == rolled
+
+
+LEAVING = {
+    "nothing": None,
+    "a store": 'localStorage.late = $("text").value;',
+    "the address": 'history.replaceState($("text").value, "");',
+    "a function": "globalThis.again = () => value.at(0);",
+}
+
+
+@pytest.mark.parametrize("place", LEAVING)
+def test_after_a_switch_and_the_roll_nothing_has_the_answer(place: str, server: Server, fresh: Open) -> None:
+    """And a page that leaves it anywhere on the way is found out."""
+    server.create(TEXT)
+    page = fresh(viewport=PHONE, locale="en-GB")
+    note_uses(page)
+    if (mutant := LEAVING[place]) is not None:
+        there = "page.again = reload;" if place == "a function" else "field.again?.();"
+        changed(page, "**/pages/answer.js", (there, f"{mutant} {there}"))
+    page.goto(answer_link(server, TEXT))
+    page.locator("#text").press_sequentially(WORD)
+    switch(page, "de")
+    until(page, "document.querySelector('#roll').innerText == 'Würfeln'")
+    left = WORD in page.evaluate(KEPT)
+    page.get_by_role("button", name="Würfeln").click()
+    page.get_by_role("button", name="Das senden").wait_for()
+    assert (remembers(page, WORD) or left) == (mutant is not None)
+
+
+def test_a_switch_keeps_a_question_that_is_half_written(server: Server, fresh: Open) -> None:
+    def write(page: Page) -> None:
+        page.locator("#question").fill("Do you lie?")
+        page.locator("#answers").fill("never\nonce ")
+        page.locator("#people").fill("5000")
+        page.locator("details:has(#introduction) summary").click()
+        page.locator("#introduction").fill("Hello")
+        page.locator("#plan .big").wait_for()
+
+    page = fresh(locale="en-GB")
+    page.goto(address(server, "/", token=ADMIN))
+    write(page)
+    page.evaluate("window.same = true")
+    for language in ("de", "ar"):
+        switch(page, language)
+        there = fresh(locale=language)
+        there.goto(address(server, "/", token=ADMIN))
+        write(there)
+        until(page, "(said) => JSON.stringify((" + READ + ")()) == JSON.stringify(said)", there.evaluate(READ))
+    values = {name: page.locator(f"#{name}").input_value() for name in ("question", "answers", "people", "introduction")}
+    assert values == {"question": "Do you lie?", "answers": "never\nonce ", "people": "5000", "introduction": "Hello"}
+    assert page.evaluate("window.same")
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A collector whose form was answered on three days."""
+    folder = tmp_path_factory.mktemp("counted")
+    answered_store(folder / "store")
+    with serving(str(folder / "store"), folder) as made:
+        yield made
+
+
+@pytest.mark.slow
+def test_a_switch_keeps_what_was_chosen_on_results(counted: Server, browser: Browser) -> None:
+    """All is as on a page that was in this language from the start: charts, tables, names, what is looked for."""
+    url = address(counted, f"/results/{FORM.digest}", token=ADMIN)
+    contexts = []
+
+    def there(locale: str) -> Page:
+        contexts.append(browser.new_context(locale=locale, viewport=PHONE, reduced_motion="reduce"))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(PATIENCE)
+        page.goto(url)
+        page.locator("#of-town-candidates").fill("Oslo\nBergen")
+        page.locator("#form-results .field button").click()
+        page.locator("section:has(#of-town) svg").wait_for()
+        page.locator("#from").select_option(index=2)
+        page.locator("#manage textarea").first.wait_for(state="attached")
+        page.locator("#manage details").evaluate("(one) => (one.open = true)")
+        page.locator("#manage textarea").first.fill("Written, and not saved")
+        return page
+
+    try:
+        page = there("en-GB")
+        page.evaluate("window.same = true")
+        switch(page, "ar")
+        wanted = there("ar")
+        same = "(said) => JSON.stringify((" + READ + ")()) == JSON.stringify(said)"
+        wait_for(lambda: page.evaluate(same, wanted.evaluate(READ)), "the same", rest=lambda: page.wait_for_timeout(200))
+        chart = page.locator("section:has(#of-smokes) svg").first.text_content() or ""
+        assert "نسبة المشاركين" in chart and "share of" not in chart
+        assert page.locator("#from").input_value() == page.locator("#from option").nth(2).get_attribute("value")
+        assert page.locator("#of-town-candidates").input_value() == "Oslo\nBergen"
+        assert page.locator("#manage textarea").first.input_value() == "Written, and not saved"
+        assert page.evaluate("window.same")
+    finally:
+        for context in contexts:
+            context.close()

@@ -19,6 +19,7 @@ import {
   visible,
 } from "../../src/deniable/service/pages/planning.js";
 import { compared, crowdAt, inWords, settingsOf, tableRows } from "../../src/deniable/service/pages/ranking.js";
+import { filled } from "../../src/deniable/service/pages/specification.js";
 
 const FORM = {
   kind: "closed",
@@ -147,8 +148,10 @@ test("the crowd's number stands beside epsilon, rounded up, with what it rests o
     numbers: [["epsilon 2", "for whoever sees a single report, the collector included"]],
     rests: "A crowd of 1,000 is too small to add anything that can be certified.",
   });
-  const none = bothNumbers(2, { ...crowd, epsilon: null, problem: "it shows" });
-  assert.equal(none.rests, "What a crowd adds cannot be said here: it shows.");
+  const none = bothNumbers(2, { ...crowd, epsilon: null, problem: "some reports can only come from certain answers" });
+  assert.match(none.rests, /^What a crowd adds cannot be said here: some reports can only come from certain answers/);
+  const slow = bothNumbers(2, { ...crowd, epsilon: null, problem: "the certificate takes longer than 5 seconds here" });
+  assert.match(slow.rests, /cannot be said here: it takes longer to compute than this page waits\.$/);
   assert.equal(none.numbers.length, 1);
   assert.deepEqual([0.0684321, 2, 12.3401, 0.000267025].map(epsilonUp), ["0.0685", "2", "12.4", "0.000268"]);
 });
@@ -223,18 +226,22 @@ test("what cannot be had is said in the form's units, and what can is offered", 
 test("the chart of a plan keeps to its people, and to mechanisms that it shows", () => {
   const line = (mechanism, n) => ({ mechanism, n, epsilon: 1 });
   const lines = [line("best plan", 1000), line("OUE", 900), line("k-RR", 10_000_000)];
-  const { data, patch, description } = planChart({ mechanism: "OUE", n: 1000, epsilon: 0.0456, lines });
+  const { data, patch, description, kinds } = planChart({ mechanism: "OUE", n: 1000, epsilon: 0.0456, lines });
   assert.deepEqual(
     data.rows.map((row) => row.mechanism),
     ["best plan", "OUE"],
   );
   assert.equal(description, "Epsilon against the number of people; planned: epsilon 0.0456, 1,000 people");
   const colours = { domain: ["best plan", "k-RR", "OUE"], range: ["red", "green", "blue"] };
-  patch(colours);
-  assert.deepEqual(colours, { domain: ["best plan", "OUE"], range: ["red", "blue"] });
+  const templates = { words: {}, plan: { config: {}, datasets: {}, layer: [colours] } };
+  assert.deepEqual(filled(templates, { chart: "plan", data, kinds }).layer[0], {
+    domain: ["best plan", "OUE"],
+    range: ["red", "blue"],
+  });
   const across = { field: "n", scale: {}, axis: {} };
   patch(across);
   assert.deepEqual([across.scale.domain, across.axis.values], [[750, 1200], [1000]]);
+  assert.equal(across.axis.labelExpr, '({"1000":"1k"})[datum.value]');
   const up = { field: "epsilon", scale: {} };
   patch(up);
   assert.ok(up.scale.domain[0] < 0.0456);

@@ -79,7 +79,7 @@ test("the test of independence is a sentence without a Greek letter", () => {
 });
 
 test("the template of Python is filled: titles, words of the legend in the page's language, and rows", () => {
-  const code = "import json; from deniable.charts import templates; print(json.dumps(templates()))";
+  const code = "from deniable.service.pages.bundle import make; print(make()['charts.json'])";
   const templates = JSON.parse(
     execFileSync(process.env.PYTHON ?? ".venv/bin/python", ["-c", code], { encoding: "utf8" }),
   );

@@ -193,6 +193,7 @@ test("who sees what, and candidates that are one answer", () => {
 
 const TEMPLATES = {
   series: 3,
+  words: { "95 % interval": "charts.interval" },
   dark: { "#fff": "#000" },
   line: {
     title: "A title",
@@ -212,7 +213,7 @@ test("a template is filled with rows, names and its level, and stays as it is", 
   const made = filled(TEMPLATES, what);
   assert.deepEqual(made.datasets.rows, [{ x: 1 }]);
   assert.deepEqual(made.layer[0].scale, { domain: ["yes", "no"], range: ["#111", "#222"] });
-  assert.equal(made.layer[0].legend.title, "99.9 % interval");
+  assert.equal(made.layer[0].legend.title, "99.9% interval");
   assert.deepEqual([made.title, made.description, made.height.step], [undefined, "Two", 30]);
   assert.equal(JSON.stringify(TEMPLATES), before);
 });

@@ -6,9 +6,9 @@
  * be made again. Where it is answered once a window, fresh noise would average out, so answers are memoised.
  */
 
-import { $, ask, digestHere, el, fill, foreign, Problem, short } from "./common.js";
 import { Client } from "./deniable.min.js";
 import { rest } from "./dice.js";
+import { $, ask, digestHere, el, fill, Problem, short } from "./page.js";
 import "./fields.js"; // of kinds.js: named here, so that it is fetched in the same round trip
 import { keeping } from "./kept.js";
 import { kindOf } from "./kinds.js";
@@ -19,9 +19,14 @@ import { moment, parts, sentences, text } from "./texts.js";
 import { headline } from "./words.js";
 import { paragraphs } from "./written.js";
 
+// Why nobody can take part here, by the name of the client's error; of others it is the browser that keeps nothing.
+const REASONS = { SurveyError: "notRead", StateError: "notTrusted" };
 const LONGEST_PAUSE = 30_000;
 
 const digest = digestHere();
+// In another language: what is here is loaded again, but for a choice that was not rolled, which is on this page alone.
+const reload = () => location.reload();
+const page = { again: reload };
 const kept = keeping(digest);
 
 const say = (said, kind = "") => fill($("status"), said && el("p", { class: `note ${kind}` }, ...[said].flat()));
@@ -39,11 +44,10 @@ async function start() {
   }
   say("");
   const { survey, rules } = found;
-  const title = survey.name || text("answer.question");
+  const title = titleOf(survey);
   // The client checks the survey against its own digest; here, that it is the one that was asked for.
   if (survey.digest !== digest) return stop(text("answer.another"), text("answer.anotherWhy"));
-  fill($("question"), title);
-  document.title = short(title);
+  entitle(title);
   let asked;
   try {
     kept.forgetEarlier();
@@ -57,13 +61,12 @@ async function start() {
     const client = new Client(agreed, { storage: kept.storage, memoize: Boolean(window), key });
     asked = { survey, agreed, rules, kind, n: kind.numbers(agreed), client, window, every };
   } catch (problem) {
-    const reason = problem.message ? foreign(problem.message) : text("answer.keepsNothing");
+    const reason = text(`answer.${REASONS[problem.name] ?? "keepsNothing"}`);
     // In a frame of another site a browser may keep nothing, and in a tab of its own it does.
     const tab = { href: location.pathname, target: "_blank", rel: "noopener noreferrer" };
     const away = parent !== window && [" ", el("a", tab, text("answer.ownTab"))];
     return stop(title, [...parts("answer.unable", { reason }), ...(away || [])]);
   }
-  $("headline").textContent = headline(asked.n);
   explain(asked);
   $("send").addEventListener("click", () => send(asked));
   // Closed for good it is never asked again, so that nothing needs what the noise was made with.
@@ -91,27 +94,42 @@ function stop(title, said) {
   say(said);
 }
 
+const titleOf = ({ name }) => name || text("answer.question");
+
+function entitle(title) {
+  fill($("question"), title);
+  document.title = short(title);
+}
+
 /** Where the answer is given, and what will happen to it. */
 function offer(asked) {
-  const { rules, n, kind } = asked;
-  const { shown, chosen, changed = () => {}, forget = () => {}, advance = () => false } = kind.field(asked);
-  fill($("choices"), ...shown);
+  const { rules, kind } = asked;
+  const field = kind.field(asked);
+  const changed = () => {
+    $("roll").disabled = field.chosen() === undefined;
+    field.changed?.();
+  };
+  fill($("choices"), ...field.shown);
   fill($("introduction"), ...paragraphs(rules.introduction));
-  $("until").hidden = !rules.closes;
-  if (rules.closes) $("until").textContent = text("answer.until", { time: moment(rules.closes) });
-  $("what").textContent = kind.whatHappens(n, undefined, asked);
+  foretell(asked);
+  page.again = async () => {
+    entitle(titleOf(asked.survey));
+    asked.agreed = await kind.prepare(asked.survey);
+    asked.n = kind.numbers(asked.agreed);
+    if (!$("form")) return reload(); // rolled meanwhile
+    explain(asked);
+    foretell(asked);
+    field.again?.();
+  };
   $("form").hidden = false;
-  $("form").addEventListener("input", () => {
-    $("roll").disabled = chosen() === undefined;
-    changed();
-  });
-  $("form").addEventListener("reset", forget);
+  $("form").addEventListener("input", changed);
+  $("form").addEventListener("reset", () => field.forget?.());
   $("form").addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (advance()) return;
-    if (chosen() === undefined || $("roll").disabled) return;
+    if (field.advance?.()) return;
+    if (field.chosen() === undefined || $("roll").disabled) return;
     $("roll").disabled = true;
-    const shown = await roll(asked, chosen());
+    const shown = await roll(asked, field.chosen());
     if (!shown) return;
     const { drawn, tell } = shown;
     $("rolled-title").textContent = text("answer.rolling");
@@ -120,6 +138,13 @@ function offer(asked) {
     $("rolled-title").textContent = text("answer.leaving");
     tell();
   });
+}
+
+/** Until when, and what will happen. */
+function foretell(asked) {
+  const { rules, n, kind } = asked;
+  if (rules.closes) fill($("until"), text("answer.until", { time: moment(rules.closes) })).hidden = false;
+  $("what").textContent = kind.whatHappens(n, undefined, asked);
 }
 
 /** Roll, and show what came; when this has returned nothing on the page holds the answer. */
@@ -133,6 +158,7 @@ async function roll(asked, value) {
     say(notRolled(problem?.name), "bad");
     return undefined;
   }
+  page.again = reload; // no function of this call, which has the answer
   const truth = kind.truth(asked, value, kept.read().record);
   $("form").reset();
   $("form").remove();
@@ -174,7 +200,7 @@ function alone(work) {
 /** Show what another tab has rolled, once this one can see it. */
 async function elsewhere() {
   for (let looks = 0; kept.isOpen() && looks < 100; looks += 1) await new Promise((next) => setTimeout(next, 50));
-  location.reload();
+  reload();
 }
 
 /** Forget what the die fell on: with what is sent, it is the answer. */
@@ -226,6 +252,7 @@ function show(asked, { record, day }, truth) {
 
 function explain(asked) {
   const { n, rules, window, every, kind } = asked;
+  $("headline").textContent = headline(n);
   const shown = (part) => (part.map ? el("ul", {}, ...part.map((said) => el("li", {}, said))) : el("p", {}, part));
   const survey = el("p", { class: "quiet small break" }, text("answer.digest", { digest }));
   fill($("explained"), ...[...explanation(n, rules, window, every), ...kind.clear(asked)].map(shown), survey);
@@ -236,7 +263,7 @@ function explain(asked) {
 async function send(asked, pause = 1000) {
   const { record } = kept.read() ?? {};
   // Another tab has sent it, and rolled again in the next window: nobody has said here that this is to be sent.
-  if (record && record !== asked.record) return location.reload();
+  if (record && record !== asked.record) return reload();
   $("send").disabled = true;
   say(text("answer.sending"));
   try {
@@ -285,4 +312,4 @@ function finished(asked, how, next) {
   say(...ending(how, n, next && { window, next, every }));
 }
 
-open().then(start);
+open(() => page.again()).then(start);

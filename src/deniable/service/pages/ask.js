@@ -1,7 +1,8 @@
 /** Ask: a question becomes a plan while it is typed, then a survey with a link for everyone and a private one. */
 
 import { Picture } from "./charts.js";
-import { $, ask, el, fill, foreign, problemText, short, table, tell } from "./common.js";
+import { $, ask, el, fill, short, table, tell } from "./common.js";
+import { kept } from "./entered.js";
 import { formRequest } from "./form.asking.js";
 import { FormEditor } from "./form.editor.js";
 import { formRefusal, screens } from "./form.plan.js";
@@ -23,6 +24,7 @@ import {
   sharpness,
   visible,
 } from "./planning.js";
+import { problemText } from "./problems.js";
 import { picture as qr } from "./qr.js";
 import { limits } from "./reach.js";
 import { choose, fillForm, nameOf, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
@@ -34,8 +36,8 @@ const PAUSE = 500; // milliseconds after the last key before the planner is aske
 const say = (said, kind = "") => fill($("status"), said && el("p", { class: `note ${kind}` }, ...[said].flat()));
 const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
 
-function locked(said) {
-  say(said, "bad");
+function locked(key) {
+  fill($("status"), key && el("p", { class: "note bad", "data-text": key }, text(key)));
   $("door").hidden = false;
   $("door").onsubmit = (event) => {
     event.preventDefault();
@@ -63,8 +65,7 @@ function refused(problem, now, offer) {
     el("button", { type: "button", class: "plain", onclick: () => offer(one) }, el("b", {}, one.bold), one.rest),
   );
   return [
-    // What the planner says, it says in English.
-    el("p", { class: "note" }, problem.told?.alternatives ? said : foreign(said)),
+    el("p", { class: "note" }, problem.told?.alternatives ? said : problemText(problem)),
     ...(buttons.length
       ? [el("h3", {}, text("ask.possible")), el("div", { class: "actions", id: "ways" }, ...buttons)]
       : []),
@@ -167,6 +168,9 @@ class Asking {
   #waiting; // while the planner is at work: what is to be asked after it, if anything
   #timer;
   #digests = new Set();
+  #draft; // what was filled in, as long as the page says so
+  #found; // the plan that the planner made, which is told again in another language
+  #made; // what was created last: the survey, its key and where
   #meanChosen = false; // until somebody has, the error of the mean follows the scale
 
   async start() {
@@ -178,7 +182,7 @@ class Asking {
     } catch (problem) {
       if (problem.status === 401 || problem.status === 403) {
         dropKey();
-        return locked(text("ask.wrongKey"));
+        return locked("ask.wrongKey");
       }
       say([problemText(problem), " ", text("desk.again")]);
       return setTimeout(() => this.start(), 3000);
@@ -214,6 +218,7 @@ class Asking {
     if (said === this.#asked) return;
     this.#asked = said;
     this.#plan = undefined;
+    this.#found = undefined;
     $("create").disabled = true;
     $("experts").hidden = true;
     $("headline").textContent = text("ask.choice");
@@ -243,9 +248,15 @@ class Asking {
     if (next.now) return this.#think(next.now, next.said);
     if (said !== this.#asked) return;
     if (problem) return fill($("plan"), ...refused(problem, now, (way) => this.#offer(way)));
+    await this.#tell(found, said);
+  }
+
+  /** A plan, in words and as a chart. */
+  async #tell(found, said) {
     const kind = found.form ? undefined : await kindOf(found.survey);
     const n = kind ? kind.numbers(found.survey) : await numbersOf(found);
     if (said !== this.#asked) return;
+    this.#found = found;
     this.#plan = kind ? found : { ...found, survey: found.form, lines: [] };
     if (kind) show(found, kind, n);
     else showForm(found, n);
@@ -291,7 +302,8 @@ class Asking {
       this.#edit(undefined);
       const key = { kind: "owner", name: "private link" };
       const made = await ask(`/v1/surveys/${survey.digest}/tokens`, { method: "POST", token, body: key });
-      celebrate(survey, made.token, this.#origin);
+      this.#made = [survey, made.token, this.#origin];
+      celebrate(...this.#made);
       await this.#list();
     } catch (problem) {
       $("create").disabled = false;
@@ -321,10 +333,37 @@ class Asking {
     this.#editor.fill(draft);
     this.#edit(draft.replaces);
     this.#changed();
+    this.#tellDraft(draft);
+  }
+
+  /** Where what stands in the form comes from, and with what it is replaced. */
+  #tellDraft(draft) {
+    this.#draft = draft;
     if (!draft.replaces) return say(text("ask.filled"));
     const told = text("forms.editing", { name: nameOf({ survey: { name: draft.question } }) });
     const keep = el("button", { type: "button", class: "plain", onclick: () => location.reload() }, text("forms.keep"));
     fill($("status"), el("p", { class: "note" }, told), el("div", { class: "actions" }, keep));
+  }
+
+  /** All of it in another language; what was entered stays. */
+  async again() {
+    $("scale").textContent = scaleWords();
+    $("headline").textContent = text("ask.choice");
+    if (!this.#token) return;
+    const focused = document.activeElement;
+    const { title, ...value } = this.#editor.value;
+    this.#editor = new FormEditor($("editor"));
+    this.#editor.fill(title === undefined ? value : { ...value, question: title });
+    focused?.focus();
+    this.#edit(this.#replaces);
+    say("");
+    if (this.#draft && $("made").hidden) this.#tellDraft(this.#draft);
+    if (!$("made").hidden) celebrate(...this.#made);
+    const found = this.#found;
+    const before = this.#asked;
+    if (!found) this.#asked = undefined;
+    this.#changed();
+    await Promise.all([found && this.#tell(found, before), kept($("surveys"), () => this.#list())]);
   }
 
   /** From here on the form is in the place of a survey that is there, or of none. */
@@ -334,7 +373,8 @@ class Asking {
   }
 }
 
-await open();
-$("scale").textContent = scaleWords();
-$("headline").textContent = text("ask.choice");
-new Asking().start();
+const page = {};
+await open(() => page.asking?.again());
+page.asking = new Asking();
+await page.asking.again();
+page.asking.start();

@@ -14,8 +14,10 @@ def make() -> dict[str, str]:
     ['charts.json', 'vega.js']
     """
     from deniable.charts import javascript, templates
+    from deniable.service.pages.texts import chart_words
 
-    return {"vega.js": javascript(), "charts.json": json.dumps(templates(), ensure_ascii=False)}
+    charts = templates() | {"words": chart_words()}
+    return {"vega.js": javascript(), "charts.json": json.dumps(charts, ensure_ascii=False)}
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
  * interpreted, not compiled, so no page has to allow `eval`.
  */
 
-import { el } from "./common.js";
+import { el, Problem } from "./common.js";
+import { load } from "./languages.js";
 import { untilItFails } from "./once.js";
 import { filled, fitted } from "./specification.js";
+import { text } from "./texts.js";
 
 /**
  * Vega, and the specifications; loaded when the first chart is, and once more after it failed: a busy collector needs a
@@ -14,7 +16,7 @@ import { filled, fitted } from "./specification.js";
 export const library = untilItFails(async (tries) => {
   // A browser keeps a module that failed: each try has an address of its own.
   const [, answer] = await Promise.all([import(`./vega.js?${tries}`), fetch("/pages/charts.json")]);
-  if (!answer.ok) throw new Error("the charts cannot be loaded now");
+  if (!answer.ok) throw new Problem(0, text("desk.chartsAway"));
   return answer.json();
 });
 
@@ -50,7 +52,7 @@ export class Picture {
     this.what = what;
     this.turn = this.turn.then(async () => {
       if (this.what !== what) return;
-      const templates = await library();
+      const [templates] = await Promise.all([library(), load("charts")]);
       const target = el("div");
       const { view } = await window.vegaEmbed(
         target,
@@ -71,7 +73,7 @@ export class Picture {
 
   /** The chart as a file, as Python draws it: on white, in its own size, under the heading that a page does without. */
   async file(kind) {
-    const templates = await library();
+    const [templates] = await Promise.all([library(), load("charts")]);
     const spec = { ...filled(templates, this.what), title: this.what.heading };
     const { view } = await window.vegaEmbed(el("div"), spec, {
       ...OPTIONS,

@@ -1,29 +1,9 @@
-/** What all pages share: elements made from text (never from markup), requests, sentences, numbers. */
+/** What the pages share that are for whoever asks, beside what every page needs: tables, files, numbers, sentences. */
 
-import { fixed, number, percentage, text } from "./texts.js";
+import { el, fill } from "./page.js";
+import { fixed, number, percentage } from "./texts.js";
 
-/** An element with attributes and children; a string child becomes text, whatever it holds. */
-export function el(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value === true) made.setAttribute(key, "");
-    else if (value !== false && value != null) made.setAttribute(key, value);
-  }
-  made.append(...there(children));
-  return made;
-}
-
-/** Children that are there: `condition && el(...)` is `false` where there is none, which would be shown as a word. */
-const there = (children) => children.filter((child) => child != null && child !== false);
-
-export const $ = (id) => document.getElementById(id);
-
-/** Put other children into an element, or nothing. */
-export function fill(target, ...children) {
-  target.replaceChildren(...there(children));
-  return target;
-}
+export * from "./page.js";
 
 /** Say something where a person looks: beside what was pressed. It gets the focus, so that it is seen, and read out. */
 export function tell(place, text, kind = "") {
@@ -33,48 +13,8 @@ export function tell(place, text, kind = "") {
   place.scrollIntoView({ block: "nearest" });
 }
 
-/** A problem that a collector stated, or that none was reached. */
-export class Problem extends Error {
-  constructor(status, sentence, told = {}) {
-    super(sentence);
-    this.status = status;
-    this.told = told; // the whole problem document
-  }
-}
-
-/** Ask the collector; the token, if there is one, travels in a header and nowhere else. */
-export async function ask(path, { method = "GET", body, token, raw = false } = {}) {
-  let response;
-  try {
-    response = await fetch(path, {
-      method,
-      headers: {
-        ...(body && { "Content-Type": "application/json" }),
-        ...(token && { Authorization: `Bearer ${token}` }),
-      },
-      body: body && JSON.stringify(body),
-      credentials: "omit",
-      referrerPolicy: "no-referrer",
-      cache: "no-store",
-    });
-  } catch {
-    throw new Problem(0, text("words.away"));
-  }
-  if (!response.ok) {
-    const told = await response.json().catch(() => ({}));
-    throw new Problem(response.status, told.detail || text("words.status", { status: response.status }), told);
-  }
-  return raw ? response.blob() : response.json();
-}
-
 /** A sentence of a program, which speaks English whatever the page does. */
 export const foreign = (said) => el("bdi", { lang: "en" }, said);
-
-/** A problem as a sentence: the page's own, or one that the collector stated, which speaks English. */
-export const problemText = (problem) => (problem.status === 0 ? problem.message : foreign(sentence(problem.message)));
-
-/** The survey in the address: its digest, or nothing that could be one. */
-export const digestHere = () => location.pathname.split("/")[2] ?? "";
 
 /** A sentence begins with a capital and ends with a full stop. */
 export const sentence = (text) => {
@@ -85,16 +25,6 @@ export const sentence = (text) => {
 export const whole = (value) => number(Math.round(value));
 export const percent = (share, digits = 1) => percentage(share, digits);
 export const points = (share, digits = 1) => fixed(100 * share, digits);
-
-/** A symbol as people read it: text as it is, numbers as digits, bytes as hexadecimal. */
-export function symbolText(symbol) {
-  if (symbol === null || typeof symbol !== "object") return String(symbol);
-  return typeof symbol.bytes === "string" ? `0x${symbol.bytes}` : (symbol.int ?? JSON.stringify(symbol));
-}
-
-/** Long texts are cut in labels; the whole is elsewhere. */
-export const short = (text, most = 60) =>
-  [...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text;
 
 /** Save bytes as a file. */
 export function download(name, blob) {

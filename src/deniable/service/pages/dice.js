@@ -4,7 +4,7 @@
  * once and kept nowhere.
  */
 
-import { el } from "./common.js";
+import { el } from "./page.js";
 import { sentences, text } from "./texts.js";
 import { chance } from "./words.js";
 

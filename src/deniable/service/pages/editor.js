@@ -146,7 +146,7 @@ export class QuestionEditor {
     if (symbols) this.#fields.answers.value = symbols.join("\n");
     for (const [name, field] of Object.entries(this.#fields))
       if (values[name] !== undefined) field.value = values[name];
-    if (values.bins || values.step) this.#fields.by.value = values.bins ? "byBins" : "bySteps";
+    if (!values.by && (values.bins || values.step)) this.#fields.by.value = values.bins ? "byBins" : "bySteps";
     this.#update();
     if (sensitive.length) this.#parts.sensitive.firstElementChild.open = true;
     this.#fields.question.focus();

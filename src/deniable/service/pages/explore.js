@@ -56,6 +56,8 @@ function update(chart, { curves, measured, crowd }) {
   });
 }
 
+const page = {}; // `again` shows all that is made of texts, once there is something to show
+
 async function start() {
   const chart = new Picture($("chart"));
   const read = async (name) => (await fetch(`/pages/${name}.json`)).json();
@@ -66,13 +68,15 @@ async function start() {
     show();
   };
   $("form").addEventListener("input", oncePerFrame(show)); // however fast a slider moves
-  const buttons = Object.entries(TRIALS).map(([title, values]) =>
-    el("button", { type: "button", class: "plain", onclick: () => put(values) }, text(`explore.try_${title}`)),
-  );
-  fill($("try"), ...buttons);
-  show();
+  const button = ([title, values]) =>
+    el("button", { type: "button", class: "plain", onclick: () => put(values) }, text(`explore.try_${title}`));
+  page.again = () => {
+    fill($("try"), ...Object.entries(TRIALS).map(button));
+    show();
+  };
+  page.again();
 }
 
 $("form").addEventListener("submit", (event) => event.preventDefault());
-await open();
+await open(() => page.again?.());
 start().catch(() => fill($("here"), el("p", { class: "note bad" }, text("explore.away"))));

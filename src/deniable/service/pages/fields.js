@@ -1,6 +1,6 @@
 /** Where an answer is given: a list to choose from, or a line to write into. `chosen` gives the answer. */
 
-import { el, symbolText } from "./common.js";
+import { el, symbolText } from "./page.js";
 import { symbolValue } from "./record.js";
 
 /** Radio buttons in the survey's order; `mark` says more about an answer, by its place. */

@@ -4,13 +4,13 @@
  * screens are shown, and are gone with the roll.
  */
 
-import { $, el, fill, symbolText } from "./common.js";
 import { rest } from "./dice.js";
 import { line, list } from "./fields.js";
 import { readForm } from "./form.min.js";
 import { complete, slotsOf, steps, together } from "./form.steps.js";
 import { kindOf } from "./kinds.js";
-import { load } from "./languages.js";
+import { inscribe, load } from "./languages.js";
+import { $, el, fill, symbolText } from "./page.js";
 import { partsOf } from "./record.js";
 import { number, sentences, series, text } from "./texts.js";
 import { atMost } from "./words.js";
@@ -23,11 +23,12 @@ export async function prepare(fields) {
   return Object.assign(form, { byName, shown });
 }
 
+const sheet = {};
 /** The style of forms, which no other survey needs. */
 const styled = () =>
-  new Promise((done) => {
+  (sheet.loaded ??= new Promise((done) => {
     document.head.append(el("link", { rel: "stylesheet", href: "/pages/form.css", onload: done, onerror: done }));
-  });
+  }));
 
 /** A part as its kind takes it: a survey over the answers that it has, or over the pairs of two lists. */
 async function partOf(made, { questions, encoding, mechanism }, byName) {
@@ -95,14 +96,15 @@ function fieldOf(asked, name) {
 /** A number of which no odds are drawn, because it has no order with "no answer" in it. */
 async function numberOf(survey, question) {
   const near = await import("./near.js");
-  const { shown, chosen, tell } = near.number({ survey, client: { survey: { names: question.listed } } });
+  const { shown, chosen, tell, again } = near.number({ survey, client: { survey: { names: question.listed } } });
   const changed = () => tell(chosen() === undefined ? undefined : question.place(chosen()));
-  return { shown, chosen, changed, forget: () => tell() };
+  return { shown, chosen, changed, forget: () => tell(), again };
 }
 
 /** All questions, each on a screen of its own, and then what was said. */
 export function field(asked) {
-  const { agreed, client } = asked;
+  let { agreed } = asked;
+  const { client } = asked;
   const fields = new Map();
   const skipped = new Set();
   let at = 0;
@@ -211,6 +213,15 @@ export function field(asked) {
   return {
     shown: [shown],
     advance,
+    again() {
+      agreed = asked.agreed;
+      for (const one of fields.values()) {
+        one.again?.();
+        inscribe(fill(el("div"), ...one.shown));
+      }
+      $("roll").textContent = text("form.roll");
+      draw();
+    },
     chosen: () => (at === names().length ? complete(agreed, client.questions, given()) : undefined),
     changed: () => {
       const name = names()[at];

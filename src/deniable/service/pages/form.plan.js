@@ -4,6 +4,7 @@
  */
 
 import { symbolText } from "./common.js";
+import { named } from "./planning.js";
 import { fixed, number, sentences, text } from "./texts.js";
 import { atMost, listed, privacy } from "./words.js";
 
@@ -79,11 +80,7 @@ export function expertTables(found) {
   return {
     mechanisms: {
       heads: [text("forms.question"), text("forms.mechanism"), text("forms.epsilon")],
-      rows: found.questions.map((one) => [
-        one.name,
-        [one.mechanism, one.parameters].filter(Boolean).join(", "),
-        numbered(one.epsilon),
-      ]),
+      rows: found.questions.map((one) => [one.name, named(one, text("words.comma")), numbered(one.epsilon)]),
     },
     spendings: {
       heads: [text("forms.way"), needs],

@@ -3,13 +3,14 @@
  * something to ask for is known to results.js; the sections are asked for one after the other, from the top.
  */
 
-import { $, download, el, fill, sentence } from "./common.js";
+import { $, download, el, fill } from "./common.js";
 import { factsOf, formsIn, joinedTables, sectionsOf } from "./form.rows.js";
 import { QuestionSection } from "./form.section.js";
 import { numbersOf } from "./form.shown.js";
 import { fileName } from "./naming.js";
 import { PairSection } from "./pair.section.js";
 import { pairsOf } from "./pairs.js";
+import { problemText } from "./problems.js";
 import { text } from "./texts.js";
 import { atMost, deniability, strength, THEY } from "./words.js";
 
@@ -25,6 +26,7 @@ export class FormResults {
     this.#form = form;
     this.#options = options;
     const file = { title: form.name, digest: options.digest };
+    const range = [$("from").closest(".inline"), $("range-note")];
     const post = (route, body, more) => options.post(route, { ...body, ...options.range() }, more);
     this.#sections = sectionsOf(form).map(
       (about, i) =>
@@ -34,6 +36,7 @@ export class FormResults {
           ask: post,
           guarded: options.guarded,
           changed: options.again,
+          candidates: options.candidates?.[about.name],
         }),
     );
     const table = (body, more) => options.table({ ...body, ...options.range() }, more);
@@ -58,10 +61,15 @@ export class FormResults {
       this.#files(file),
     );
     // The range and its note are for all sections.
-    $("form-results").prepend($("from").closest(".inline"), $("range-note"));
+    $("form-results").prepend(...range);
     for (const id of ["order", "top"]) $(id).parentElement.hidden = true;
     for (const id of ["about-shares", "health-part", "raw-table"]) $(id).hidden = true;
     $("raw").closest("p").hidden = true;
+  }
+
+  /** What is looked for in each question where people wrote what they liked. */
+  get candidates() {
+    return Object.fromEntries(this.#sections.map((section) => [section.question.question, section.candidates]));
   }
 
   /** Whether there is something to see. */
@@ -91,7 +99,7 @@ export class FormResults {
         if (!current()) return undefined;
         if (problem.status === 409) return problem;
         if (problem.status !== 422) throw problem;
-        section.fail(sentence(problem.message));
+        section.fail(problemText(problem));
         continue;
       }
       if (!current()) return undefined;

@@ -1,10 +1,11 @@
 /** One question of a form on the Results page: its picture, its numbers, what was left out, and files of it. */
 
 import { Picture } from "./charts.js";
-import { download, el, fill, percent, sentence, short, symbolText, table } from "./common.js";
+import { download, el, fill, percent, short, symbolText, table } from "./common.js";
 import { barsWords, drawnRows, marked, pictureHeading, skippedWords } from "./form.rows.js";
 import { distinctLines, fileName } from "./naming.js";
-import { densityChart, figureTable, figureWords, meansChart, rangeTable } from "./quantities.js";
+import { alarmTexts, problemText } from "./problems.js";
+import { binText, densityChart, figureTable, figureWords, meansChart, rangeTable } from "./quantities.js";
 import { bySize, cut, estimateRows, firstDrawn, labelled, trendRows } from "./rows.js";
 import { meansWords, trendWords } from "./sofar.js";
 import { number, text } from "./texts.js";
@@ -157,7 +158,8 @@ export class QuestionSection {
     parts.rest.textContent = unallocated
       ? text("forms.rest", { share: percent(Math.max(unallocated.probability, 0)) })
       : "";
-    fill(parts.alarms, ...(shares.diagnostics?.alarms ?? []).map((said) => el("p", { class: "note bad" }, said)));
+    const alarms = shares.diagnostics ? alarmTexts(shares.diagnostics) : [];
+    fill(parts.alarms, ...alarms.map((said) => el("p", { class: "note bad" }, said)));
     parts.time.hidden = windows < 2 || about.related;
     this.#list(shares);
     const heading = pictureHeading(about, shares, window, epsilon);
@@ -184,7 +186,7 @@ export class QuestionSection {
     const rows = ordered
       .slice(0, LISTED)
       .map((row) => [
-        short(symbolText(row.symbol), 300),
+        short((density ? binText : symbolText)(row.symbol), 300),
         cell(row.probability),
         ...cut(row.raw_low, row.raw_high).map(cell),
       ]);
@@ -207,7 +209,7 @@ export class QuestionSection {
       told = await this.#options.ask("trend", this.question);
     } catch (caught) {
       if (!caught.status) throw caught;
-      problem.textContent = sentence(caught.message);
+      fill(problem, problemText(caught));
       return;
     }
     if (shares !== this.#shares) return;

@@ -1,6 +1,7 @@
 /** Whether a result can be trusted: alarms and planted answers for everyone, tests and settings for experts. */
 
 import { $, el, fill, foreign, percent, points, short, symbolText } from "./common.js";
+import { alarmTexts } from "./problems.js";
 import { fixed, sentences, text } from "./texts.js";
 import { epsilons } from "./words.js";
 
@@ -27,7 +28,7 @@ export function health(shares, n, digest) {
   const twins = found?.twins ?? [];
   fill(
     $("health"),
-    ...(found?.alarms ?? []).map((said) => el("p", { class: "note bad" }, foreign(said))),
+    ...(found ? alarmTexts(found) : []).map((said) => el("p", { class: "note bad" }, said)),
     found && !found.alarms.length ? el("p", { class: "note good" }, text("results.noAlarm")) : null,
     shares.shared_noise && el("p", { class: "note" }, foreign(shares.shared_noise)),
     found

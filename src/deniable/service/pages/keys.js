@@ -143,7 +143,13 @@ function offerToForget() {
   };
   document
     .querySelector("header.top nav")
-    .append(el("button", { type: "button", id: "forget", onclick: forget }, text("desk.keyForget")));
+    .append(
+      el(
+        "button",
+        { type: "button", id: "forget", "data-text": "desk.keyForget", onclick: forget },
+        text("desk.keyForget"),
+      ),
+    );
 }
 open().then(offerToForget);
 

@@ -1,7 +1,7 @@
 /** The dice of a report that has a mark for each answer or box: as squares, at first the truth, then what is sent. */
 
-import { el } from "./common.js";
 import { framed, moving, soon, svg } from "./dice.js";
+import { el } from "./page.js";
 import { sentences, text } from "./texts.js";
 import { chance } from "./words.js";
 

@@ -4,9 +4,9 @@
  * and alike, too. So the odds are a curve over the scale: low, high around the answer, low again.
  */
 
-import { el, fill, symbolText } from "./common.js";
 import { framed, soon, svg } from "./dice.js";
 import { list } from "./fields.js";
+import { el, fill, symbolText } from "./page.js";
 import { sentences, text } from "./texts.js";
 import { atMost, chance, deniability, nobody, numbers as plain, watch, YOU } from "./words.js";
 
@@ -33,6 +33,10 @@ export const whatHappens = (n, who = YOU) =>
     text(`near.happens_${who}`, { chance: likely(n), near: near(n) }),
   );
 
+/** A bin of numbers by its ends, or a number. */
+const spoken = (name) => span(...name.split(" to "));
+const span = (start, end = start) => (start === end ? start : text("near.range", { start, end }));
+
 /** What becomes of a number, as the survey says. */
 export const scaleWords = ({ low, high, bins, step, outside }) =>
   sentences(
@@ -46,7 +50,7 @@ export function field(asked) {
   const odds = el("div", {});
   const placeOf = (value) => client.survey.encoding.of(0, value)[0];
   const draw = (place) => fill(odds, place !== undefined && framed(oddsOf(n, place).legend, curve(oddsOf(n, place))));
-  const { shown, chosen, tell } = n.scale ? number(asked, placeOf) : { ...list(asked), tell: () => {} };
+  const { shown, chosen, tell, again } = n.scale ? number(asked) : { ...list(asked), tell: () => {} };
   const at = () => (chosen() === undefined ? undefined : placeOf(chosen()));
   const show = (place = at()) => {
     tell(place);
@@ -56,7 +60,11 @@ export function field(asked) {
     tell();
     draw();
   };
-  return { shown: [...shown, odds], chosen, changed: () => show(), forget };
+  const inWords = () => {
+    again?.();
+    show();
+  };
+  return { shown: [...shown, odds], chosen, changed: () => show(), forget, again: inWords };
 }
 
 /** A field for a number, and what it counts as. */
@@ -88,9 +96,12 @@ export function number({ survey, client }) {
       ? text("near.takes", { low, high })
       : place === undefined
         ? ""
-        : text(inside(value) ? "near.countsAs" : "near.countsAsEnd", { name: client.survey.names[place] });
+        : text(inside(value) ? "near.countsAs" : "near.countsAsEnd", { name: spoken(client.survey.names[place]) });
   };
-  return { shown: [el("p", { class: "hint", id: "scale" }, scaleWords(survey.alphabet)), shown, note], chosen, tell };
+  const hint = el("p", { class: "hint", id: "scale" });
+  const again = () => fill(hint, scaleWords(survey.alphabet));
+  again();
+  return { shown: [hint, shown, note], chosen, tell, again };
 }
 
 /** The odds of every place for the answer in a place, and in words. */
@@ -152,7 +163,7 @@ export const picture = (fell) => framed(fell.legend, curve(fell));
 export function likeliest(n, cell, names) {
   const [first, last] = [Math.max(0, cell - 2 * n.reach), Math.min(n.answers - 1, cell)].map((i) => names[i]);
   const [start, end] = n.scale ? [first.split(" to ")[0], last.split(" to ").at(-1)] : [first, last];
-  return start === end ? start : text("near.range", { start, end });
+  return span(start, end);
 }
 
 /** What a report says. */

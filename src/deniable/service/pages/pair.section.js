@@ -1,9 +1,10 @@
 /** A cross-table on the Results page: its picture, the test, its numbers, and files. */
 
 import { Picture } from "./charts.js";
-import { download, el, fill, sentence, short, symbolText, table } from "./common.js";
+import { download, el, fill, short, symbolText, table } from "./common.js";
 import { fileName } from "./naming.js";
 import { heatMap, independenceWords, legendWords, tableRows } from "./pairs.js";
+import { problemText } from "./problems.js";
 import { text } from "./texts.js";
 
 const label = (symbol) => short(symbolText(symbol), 60);
@@ -67,7 +68,7 @@ export class TableSection {
       if (!problem.status) throw problem;
       if (!current()) return;
       parts.shown.hidden = true;
-      fill(parts.problem, el("p", { class: "note" }, sentence(problem.message)));
+      fill(parts.problem, el("p", { class: "note" }, problemText(problem)));
       return;
     }
     if (!current()) return;

@@ -1,6 +1,6 @@
 /** Reports that name answers, numbers of answers or boxes, in words. */
 
-import { el, symbolText } from "./common.js";
+import { el, symbolText } from "./page.js";
 import { symbolValue } from "./record.js";
 import { text } from "./texts.js";
 import { listed } from "./words.js";

@@ -1,7 +1,7 @@
 /** What Ask asks of the planner, and a plan in words and as a chart. No element is touched here. */
 
-import { percent, points, sentence, whole } from "./common.js";
-import { digits, text } from "./texts.js";
+import { percent, points, sentence } from "./common.js";
+import { digits, isolated, number, text } from "./texts.js";
 import { isAtLeast, privacy, SCALE } from "./words.js";
 
 /** The scale of epsilon in a sentence, for the field of one. */
@@ -120,33 +120,51 @@ export function epsilonUp(epsilon) {
   return digits(Number((Math.ceil((epsilon / unit) * (1 - 1e-12)) * unit).toPrecision(3)), 3);
 }
 
+/** Why nobody can say what a crowd adds, of which the collector has two reasons. */
+const unknown = (problem) => text(/takes longer/.test(problem) ? "ask.crowdSlow" : "ask.crowdNone");
+
 /**
  * The two numbers: what one report tells whoever sees it, and what the counts of a crowd tell whoever sees only those.
  * The second stands beside the first and never instead of it; `rests` is what it rests on, or why there is none.
  */
 export function bothNumbers(local, { n, delta, epsilon, problem }) {
   const first = [text("words.epsilon", { epsilon: digits(local, 3) }), text("ask.firstNumber")];
-  if (epsilon === null) return { numbers: [first], rests: text("ask.crowdUnknown", { problem }) };
+  if (epsilon === null) return { numbers: [first], rests: text("ask.crowdUnknown", { problem: unknown(problem) }) };
   if (epsilon >= local * (1 - 1e-6)) return { numbers: [first], rests: text("ask.crowdSmall", { count: n }) };
   const second = [text("words.epsilon", { epsilon: epsilonUp(epsilon) }), text("ask.secondNumber", { count: n })];
   return { numbers: [first, second], rests: text("ask.rests", { count: n, times: 1 / delta }) };
 }
 
+const PARAMETERS = ["size", "cells", "cohorts", "hashes", "order", "dimension", "blocks"];
+const SHAPES = ["uniform", "geometric", "zipf", "binomial", "even", "spike"];
+
+/** What the planner calls by words of `known`, by those of the page, with the numbers beside them. */
+const reworded = (said, kind, known) =>
+  said
+    .replaceAll(", ", text("words.comma"))
+    .replace(/[a-z]+/g, (word) => (known.includes(word) ? text(`ask.${kind}_${word}`) : word))
+    .replace(/\d+(\.\d+)?/g, (count) => number(Number(count)));
+
+/** A mechanism, which has a name in all languages, with its parameters. */
+export const named = ({ mechanism, parameters }, between = " ") =>
+  [isolated(mechanism), parameters && reworded(parameters, "parameter", PARAMETERS)].filter(Boolean).join(between);
+
 /** The mechanism of a plan and how it was found, for experts. */
 export const mechanismWords = (found, n) =>
   found.errors.mean
-    ? `${found.mechanism}, the square wave mechanism: ${n.cells} places, of which an answer has ${n.mine}. The error ` +
-      "is that of the worst population."
-    : `${found.mechanism}${found.parameters ? `, ${found.parameters}` : ""}; ${found.report_bytes} bytes a report; ` +
-      `decoded by ${found.decoder}; ${found.repeats} surveys simulated; answers taken to be ${found.shape}, the ` +
-      `worst of ${found.shapes.length} shapes for this error.`;
+    ? text("ask.mechanismMean", { mechanism: found.mechanism, cells: n.cells, mine: n.mine })
+    : text("ask.mechanismLine", {
+        mechanism: named(found, text("words.comma")),
+        bytes: found.report_bytes,
+        decoder: found.decoder,
+        repeats: found.repeats,
+        shape: reworded(found.shape, "shape", SHAPES),
+        shapes: found.shapes.length,
+      });
 
 /** Heads and rows of the table of other mechanisms, and what they would need. */
 export function alternatives({ found, alternatives: others = [] }) {
-  const rows = others.map((one) => [
-    `${one.mechanism} ${one.parameters}`.trim(),
-    one.needs === null ? text("forms.cannot") : digits(one.needs, 3),
-  ]);
+  const rows = others.map((one) => [named(one), one.needs === null ? text("forms.cannot") : digits(one.needs, 3)]);
   return { heads: [text("ask.instead"), text(`forms.needs_${found}`)], rows };
 }
 
@@ -176,30 +194,30 @@ export function refusal({ message, told }, now) {
   return { said: text("forms.tooFew", { count: now.n, error: most }), ways };
 }
 
+const briefly = (count) => number(count, { notation: "compact" });
+
 /** Epsilon against n through the plan, within a thousandfold of its people. */
 export function planChart(found) {
   const rows = found.lines.filter((row) => row.n >= found.n / 1e3 && row.n <= found.n * 1e3);
   const kinds = [...new Set(rows.map((row) => row.mechanism))];
   const across = [found.n, ...rows.map((row) => row.n)];
   const point = { mechanism: found.mechanism, n: found.n, epsilon: found.epsilon };
-  const label = `epsilon ${found.epsilon.toPrecision(3)}, ${whole(found.n)} people`;
+  const label = text("ask.planned", { epsilon: digits(found.epsilon, 3), count: found.n });
   const low = Math.min(...across) / 1.2;
   const high = Math.max(...across) * 1.2;
   const tens = Array.from({ length: 16 }, (_, power) => 10 ** power).filter((ten) => ten >= low && ten <= high);
   const patch = (part) => {
-    if (part.domain?.[0] === "best plan") {
-      part.range = part.range.filter((_, i) => kinds.includes(part.domain[i]));
-      part.domain = part.domain.filter((kind) => kinds.includes(kind));
-    }
     if (part.field === "n" && part.scale) {
       part.scale.domain = [low, high];
       part.axis.values = tens;
+      part.axis.labelExpr = `(${JSON.stringify(Object.fromEntries(tens.map((ten) => [ten, briefly(ten)])))})[datum.value]`;
     }
     if (part.field === "epsilon" && part.scale) part.scale.domain = [Math.min(0.1, found.epsilon / 1.5), 12];
   };
   return {
     chart: "plan",
-    description: `Epsilon against the number of people; planned: ${label}`,
+    description: text("ask.described", { planned: label }),
+    kinds,
     patch,
     data: { rows, more: [point], last: [{ label: `●  ${label}` }] },
   };

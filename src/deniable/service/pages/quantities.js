@@ -4,10 +4,19 @@
  */
 
 import { percent, symbolText } from "./common.js";
-import { digits, text } from "./texts.js";
+import { digits, number, text } from "./texts.js";
 
 /** A figure as people read it: a number with four digits, or the answer itself. */
 export const figureText = (value) => (typeof value === "number" ? digits(value, 4) : symbolText(value));
+
+/** What a bin of numbers is called: "18 to 21", of which the survey has its ends. */
+export function binText(symbol) {
+  const ends = /^(\S+) to (\S+)$/.exec(symbol)?.slice(1).map(Number);
+  const plain = (end) => number(end, { useGrouping: false, maximumFractionDigits: 20 });
+  return ends?.every(Number.isFinite)
+    ? text("results.span", { from: plain(ends[0]), to: plain(ends[1]) })
+    : symbolText(symbol);
+}
 
 const told = ({ value, low, high }) =>
   text("results.figure", { value: figureText(value), low: figureText(low), high: figureText(high) });
@@ -81,7 +90,7 @@ export const comparedTable = (before, after) => ({
   rows: Object.keys(before).map((name) => [called(name), told(before[name]), told(after[name])]),
 });
 
-const spelled = (level) => `${Number((100 * level).toPrecision(6))} % interval of a range`;
+const RANGE = "95 % interval of a range"; // a word of the template, which has the level put into it
 
 /** The chart of numbers: bars of bins, boxes of ranges, marks of the mean and the median. */
 export function densityChart({ estimates, density, figures, level }, heading) {
@@ -98,7 +107,7 @@ export function densityChart({ estimates, density, figures, level }, heading) {
     to,
     low: low / (to - from),
     high: high / (to - from),
-    kind: spelled(level),
+    kind: RANGE,
   }));
   const more = ["mean", "median"].map((kind) => {
     const { value, low, high } = figures[kind];
@@ -125,14 +134,14 @@ export function meansChart({ windows, level }) {
   const rows = windows.flatMap(({ start, figures }) => {
     if (!figures) return [];
     const { name, value, low, high } = meanOf(figures);
-    return [{ window: `${start}:00`, name, estimate: value, low, high, changed: false }];
+    return [{ window: `${start}:00`, name: called(name), estimate: value, low, high, changed: false }];
   });
   const names = [...new Set(rows.map(({ name }) => name))];
   return {
     chart: "means",
     level,
     names,
-    description: text("results.meansOf", { name: called(names[0]), count: rows.length, level: percent(level, 0) }),
+    description: text("results.meansOf", { name: names[0], count: rows.length, level: percent(level, 0) }),
     data: { rows },
   };
 }

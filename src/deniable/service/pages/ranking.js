@@ -2,7 +2,7 @@
 
 import { points, whole } from "./common.js";
 import { DECODED, decoded, errorCurve, MECHANISMS, population } from "./curves.js";
-import { digits, text } from "./texts.js";
+import { digits, has, text } from "./texts.js";
 import { atMost, chance } from "./words.js";
 
 const STEPS = 48; // points of a curve
@@ -43,6 +43,12 @@ export function crowdAt({ delta, people, epsilons, central }, { n, epsilon }) {
   return { n, delta, epsilon: found, problem: null };
 }
 
+/** What a mechanism is called: a name that all languages share, or words. */
+function called(mechanism) {
+  const key = `explore.name_${mechanism.replaceAll(" ", "_")}`;
+  return has(key) ? text(key) : mechanism;
+}
+
 /** What that means, in three paragraphs. */
 export function inWords({ S, n, epsilon }, { best, after }) {
   const odds = Math.exp(epsilon);
@@ -51,7 +57,7 @@ export function inWords({ S, n, epsilon }, { best, after }) {
   const errors = {
     count: n,
     answers: S,
-    mechanism: best.mechanism,
+    mechanism: called(best.mechanism),
     each: points(best.error / S, 2),
     all: inAll(best.error),
   };
@@ -65,7 +71,7 @@ export function inWords({ S, n, epsilon }, { best, after }) {
 /** Rows of the table: mechanism, error, and how many people it would take to be as exact as the best one. */
 export const tableRows = ({ ranked, best }, n) =>
   ranked.map(({ mechanism, error: loss }) => [
-    mechanism,
+    called(mechanism),
     digits(loss, 3),
     mechanism === DECODED ? "" : whole(Math.max(1, (n * loss ** 2) / best.error ** 2)),
   ]);

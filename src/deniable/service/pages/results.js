@@ -5,7 +5,8 @@
 
 import { noChanges, showChanges, showFigures } from "./changes.js";
 import { library, Picture } from "./charts.js";
-import { $, ask, digestHere, download, el, fill, problemText, short } from "./common.js";
+import { $, ask, digestHere, download, el, fill, short } from "./common.js";
+import { kept } from "./entered.js";
 import { isForm } from "./form.asking.js";
 import { health } from "./health.js";
 import { candidatesHere, dropKey, dropOwnKey, findKey, isAdministrator, keepKey } from "./keys.js";
@@ -13,6 +14,7 @@ import { kindOf } from "./kinds.js";
 import { open } from "./languages.js";
 import { distinctLines, fileName, heading } from "./naming.js";
 import { dayOf, endOf, halves, incomparable } from "./periods.js";
+import { problemText } from "./problems.js";
 import { discovers, keptBack, Search } from "./search.js";
 import { drawShares, head } from "./shares.js";
 import { merged, readers, soFar } from "./sofar.js";
@@ -39,9 +41,9 @@ function only(id) {
   for (const other of ["waiting", "so-far", "all"]) $(other).hidden = other !== id;
 }
 
-function locked(said) {
+function locked(key) {
   only();
-  say(said);
+  fill($("status"), el("p", { class: "note", "data-text": key }, text(key)));
   $("door").hidden = false;
   $("door").onsubmit = (event) => {
     event.preventDefault();
@@ -50,11 +52,13 @@ function locked(said) {
   };
 }
 
+const called = (decoder) => `results.decoder_${decoder.replaceAll("-", "_")}`;
+
 async function offerDecoders() {
   const { paths } = await ask("/openapi.json");
   const { parameters } = paths["/v1/surveys/{digest}/estimate"].get;
   for (const name of parameters.find((one) => one.name === "decoder").schema.enum)
-    $("decoder").append(el("option", { value: name }, name.replaceAll("-", " ")));
+    $("decoder").append(el("option", { value: name, "data-text": called(name) }, text(called(name))));
 }
 
 /** The survey of this page and how it stands, what was told of it last, and which answer is still wanted. */
@@ -115,18 +119,16 @@ class Results {
       return setTimeout(() => this.start(), EVERY);
     }
     this.#standing(found);
-    if (!isForm(this.#survey)) this.#channel = (await kindOf(this.#survey)).numbers(this.#survey);
-    fill($("question"), this.#survey.name || text("results.nameless"));
-    document.title = text("results.titleOf", { name: short(this.#survey.name || this.#digest.slice(0, 8)) });
-    if (this.#rules.results === "private" && !this.#token) return locked(text("results.private"));
+    await this.#entitle();
+    if (this.#rules.results === "private" && !this.#token) return locked("results.private");
     guarded(offerDecoders)();
     library().catch(() => {}); // while the shares are decoded; whoever draws is told if there is none
     if (isForm(this.#survey)) await this.#sections();
     else if (this.#isOpen) {
       $("open").hidden = false;
       $("candidates").value = this.#candidates.join("\n");
-      $("order").lastElementChild.textContent = text("results.byList");
       if (discovers(this.#survey)) this.#discover();
+      this.#entitleList();
     } else if (this.#inOrder) {
       $("order").value = "own"; // 1 to 5 stars
     }
@@ -135,11 +137,42 @@ class Results {
     this.#tick();
   }
 
+  /** What the survey is called here, and its channel in numbers and words. */
+  async #entitle() {
+    if (!isForm(this.#survey)) this.#channel = (await kindOf(this.#survey)).numbers(this.#survey);
+    fill($("question"), this.#survey.name || text("results.nameless"));
+    document.title = text("results.titleOf", { name: short(this.#survey.name || this.#digest.slice(0, 8)) });
+  }
+
+  /** What a list of candidates is for. */
+  #entitleList() {
+    $("order").lastElementChild.textContent = text("results.byList");
+    if (!this.#search) return;
+    for (const [id, name] of Object.entries({ "open-title": "title", "open-lead": "lead", look: "look" }))
+      $(id).textContent = text(`search.${name}`);
+  }
+
+  /** All of it in another language: what was chosen and entered stays. */
+  async again() {
+    if (this.#gone || !this.#survey) return location.reload();
+    await this.#entitle();
+    if (!$("door").hidden) return;
+    if (this.#isOpen) this.#entitleList();
+    this.#ranges?.element.remove();
+    this.#ranges = undefined;
+    this.#tabulated = undefined;
+    if (this.#told.windows.length) this.#offerWindows();
+    if (this.#form) await kept($("form-results"), () => this.#sections());
+    else this.#offerDownloads();
+    await Promise.all([!$("manage").hidden && kept($("manage"), () => this.#own()), this.#refresh()]);
+  }
+
   /** A form has a section a question. */
   async #sections() {
     const { FormResults } = await import("./form.results.js");
     this.#form = new FormResults(this.#survey, {
       digest: this.#digest,
+      candidates: this.#form?.candidates,
       post: (route, body, more) => this.#post(route, { ...this.#question(), ...body }, more),
       table: (body, more) => this.#table(body, more),
       range: () => this.#range(),
@@ -156,9 +189,6 @@ class Results {
       (...asked) => this.#post(...asked),
       (told) => say(told),
     );
-    $("open-title").textContent = text("search.title");
-    $("open-lead").textContent = text("search.lead");
-    $("look").textContent = text("search.look");
     $("order").parentElement.hidden = true; // the largest come first
     $("decoder").parentElement.hidden = true;
   }
@@ -243,7 +273,7 @@ class Results {
       } catch (problem) {
         if (problem.status === 401 || problem.status === 403) {
           dropKey();
-          return locked(text("results.wrongKey"));
+          return locked("results.wrongKey");
         }
         if (this.#gone) return;
         say(problem.status ? problemText(problem) : text("words.trying"));
@@ -427,7 +457,7 @@ class Results {
           return this.#table({ against_from, against_to, from, to, ...body }, more);
         },
         titles: () => ({ rows: "", columns: this.#survey.name }),
-        file: { title: `${this.#survey.name} table`, digest: this.#digest },
+        file: { title: `${this.#survey.name} ${text("pairs.table")}`, digest: this.#digest },
         guarded,
       });
       place.append(this.#ranges.element);
@@ -500,4 +530,4 @@ $("file").addEventListener("change", async () => {
   $("look").click();
 });
 
-open().then(() => page.start());
+open(guarded(() => page.again())).then(() => page.start());

@@ -2,7 +2,7 @@
 
 import { $, el, fill, percent, points, short, symbolText, table, whole } from "./common.js";
 import { dates } from "./naming.js";
-import { densityChart, figureFacts, figureTable, figureWords, rangeTable } from "./quantities.js";
+import { binText, densityChart, figureFacts, figureTable, figureWords, rangeTable } from "./quantities.js";
 import { bySize, cut, estimateRows, inOrder, key, label } from "./rows.js";
 import { sentences, text } from "./texts.js";
 import { atMost, deniability, strength, THEY } from "./words.js";
@@ -97,7 +97,8 @@ const marked = (drawn, rows, figures) =>
   );
 
 function tables(rows, wide, shares) {
-  const name = (row) => short(symbolText(row.symbol), 300);
+  const called = shares.density ? binText : symbolText;
+  const name = (row) => short(called(row.symbol), 300);
   const cell = (value) => (value === null ? text("forms.unknown") : percent(value, 2));
   const wanted = [text("forms.answer"), text("forms.shareOf"), text("forms.from", { level: wide }), text("forms.to")];
   const listed = rows.map((row) => [name(row), cell(row.probability), ...cut(row.raw_low, row.raw_high).map(cell)]);

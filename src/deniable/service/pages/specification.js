@@ -1,24 +1,28 @@
 /** The project's charts as a page shows or saves them: templates with rows filled in. No element is touched here. */
 
-/** Visit every object in a specification. */
-function walk(part, visit) {
-  if (part === null || typeof part !== "object") return;
-  visit(part);
-  for (const inner of Object.values(part)) walk(inner, visit);
-}
+import { line, translate, translated, translator, walk } from "./chart.language.js";
 
 /**
- * A specification with its data. `names` are the lines of a chart over time; `level` stands in legends and titles;
- * `patch` is shown every part.
+ * A specification with its data, in the page's language. `names` are the lines of a chart over time, and `kinds` those
+ * of a chart of mechanisms; `level` stands in legends and titles; `patch` is shown every part.
  */
-export function filled(templates, { chart, data, level = 0.95, names, patch, description }) {
-  const spec = JSON.parse(
-    JSON.stringify(templates[chart]).replaceAll("95 % interval", `${Number((100 * level).toPrecision(6))} % interval`),
-  );
-  Object.assign(spec.datasets, data);
+export function filled(templates, { chart, data, level = 0.95, names, kinds, patch, description }) {
+  const spec = JSON.parse(JSON.stringify(templates[chart]));
+  const said = translator(templates.words, level);
   delete spec.title;
+  if (kinds)
+    walk(spec, (part) => {
+      if (!Array.isArray(part.domain) || !part.domain.includes(kinds[0])) return;
+      part.range = part.range.filter((_, i) => kinds.includes(part.domain[i]));
+      part.domain = part.domain.filter((kind) => kinds.includes(kind));
+    });
+  translate(spec, said);
+  Object.assign(
+    spec.datasets,
+    Object.fromEntries(Object.entries(data).map(([name, rows]) => [name, translated(rows, said)])),
+  );
   spec.description = description;
-  if (patch) walk(spec, patch);
+  if (patch) walk({ ...spec, datasets: undefined }, patch);
   if (spec.height?.step) spec.height.step = data.rows.length <= 16 ? 30 : 22;
   if (names)
     walk(spec, (part) => {
@@ -49,7 +53,11 @@ export function fitted(templates, what, { width, dark }) {
   walk(spec, (part) => {
     if (part.labelLimit) part.labelLimit = narrow ? 120 : 240;
     // Names of kinds are longer than those of lines.
-    if (part.orient === "top" && part.symbolSize) part.columns = !narrow ? 4 : part.symbolType === "circle" ? 1 : 2;
+    if (part.orient === "top" && part.symbolSize) {
+      const long = part.symbolType === "circle" || what.chart === "density";
+      part.columns = !narrow ? 4 : long ? 1 : 2;
+      part.labelLimit ??= 0;
+    }
     if (narrow && part.tickCount === 8) part.tickCount = 4;
     if (narrow && part.title?.length > 36) part.title = inTwo(part.title);
   });
@@ -57,8 +65,9 @@ export function fitted(templates, what, { width, dark }) {
 }
 
 /** A text in two lines of about the same length. */
-export function inTwo(text) {
+export function inTwo(whole) {
+  const text = whole.replace(/^\u2067|\u2069$/g, "");
   const places = [...text.matchAll(/ /g)].map((found) => found.index);
   const middle = places.sort((a, b) => Math.abs(a - text.length / 2) - Math.abs(b - text.length / 2))[0];
-  return [text.slice(0, middle), text.slice(middle + 1)];
+  return [text.slice(0, middle), text.slice(middle + 1)].map(line);
 }

@@ -3,8 +3,9 @@
  * delete. Ask has a list of all surveys, Results a part for its own.
  */
 
-import { $, ask, el, fill, problemText, sentence, short, tell } from "./common.js";
+import { $, ask, el, fill, sentence, short, tell } from "./common.js";
 import { answered, draftQuestions, isForm } from "./form.asking.js";
+import { problemText } from "./problems.js";
 import { moment, text } from "./texts.js";
 import { fromField, toField } from "./written.js";
 

@@ -4,10 +4,10 @@
  * cannot lead to it are known not to be the one that was given, and that is said.
  */
 
-import { el, symbolText } from "./common.js";
 import { readSurvey } from "./deniable.min.js";
 import { strip } from "./dice.js";
 import { list } from "./fields.js";
+import { el, symbolText } from "./page.js";
 import { sentences, text } from "./texts.js";
 import { atMost, chance, deniability, listed, nobody, share as part, watch, YOU } from "./words.js";
 
@@ -113,9 +113,13 @@ export function standsFor(n, column) {
 export function field(asked) {
   const { hidden } = asked.n;
   if (!hidden) return list(asked);
-  const mark = (place) => (hidden.includes(place) ? el("span", { class: "tag" }, text("tables.tag")) : null);
+  const mark = (place) =>
+    hidden.includes(place) ? el("span", { class: "tag", "data-text": "tables.tag" }, text("tables.tag")) : null;
   const { shown, chosen } = list(asked, mark);
-  return { shown: [el("p", { class: "hint", id: "hidden" }, text("tables.note")), ...shown], chosen };
+  return {
+    shown: [el("p", { class: "hint", id: "hidden", "data-text": "tables.note" }, text("tables.note")), ...shown],
+    chosen,
+  };
 }
 
 /** The die: all columns that the answer can lead to, first those that stand for it. */

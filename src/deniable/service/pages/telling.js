@@ -1,6 +1,6 @@
 /** What the answer page tells: a report as bytes, what it means, how it ended. */
 
-import { el } from "./common.js";
+import { el } from "./page.js";
 import { moment, parts as pieces, sentences, text } from "./texts.js";
 import { atMost, beliefs, deniability, epsilons, guarantee, isAtLeast } from "./words.js";
 

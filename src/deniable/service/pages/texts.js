@@ -10,8 +10,16 @@ const now = { locale: "en", isolated: false, texts: {} };
 export const speak = (locale, rightToLeft = false) => Object.assign(now, { locale, isolated: rightToLeft, texts: {} });
 
 /** Add a section: texts by the rest of their keys. */
-export const learn = (section, texts) => (now.texts[section] = texts);
+export const learn = (section, texts) => (now.texts[section] = { __proto__: null, ...texts });
 export const knows = (section) => section in now.texts;
+
+const found = (key) => {
+  const [section, name] = key.split(".");
+  return now.texts[section]?.[name];
+};
+
+/** Whether there is a text of this key. */
+export const has = (key) => found(key) !== undefined;
 
 /**
  * The text of a key, such as "answer.roll", with `values` in the place of `{names}`; numbers are written as the
@@ -21,10 +29,9 @@ export const text = (key, values) => parts(key, values).join("");
 
 /** The same in pieces, for values that are elements. */
 export function parts(key, values = {}) {
-  const [section, name] = key.split(".");
-  const found = now.texts[section]?.[name];
-  if (found === undefined) throw new Error(`there is no text ${key}`);
-  const form = found.other === undefined ? found : (found[plural(values.count)] ?? found.other);
+  const said = found(key);
+  if (said === undefined) throw new Error(`there is no text ${key}`);
+  const form = said.other === undefined ? said : (said[plural(values.count)] ?? said.other);
   return form.split(/\{(\w+)\}/).map((part, i) => (i % 2 ? shown(values[part]) : part));
 }
 

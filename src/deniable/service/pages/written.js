@@ -1,6 +1,6 @@
 /** What whoever asks has written, as people read it, and times as fields have them. */
 
-import { el } from "./common.js";
+import { el } from "./page.js";
 
 /** Plain text as paragraphs; whatever it holds stays text, and single line breaks stay where they are. */
 export const paragraphs = (text) =>

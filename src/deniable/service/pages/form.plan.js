@@ -50,11 +50,12 @@ export function formNumbers(form, parts) {
   };
 }
 
-/** Who answers what, and why. */
+/** Who answers what, and why. Of those that are drawn two related questions are one. */
 export function spendingWords({ form, spendings: [best] }) {
   const count = form.parts.length;
-  if (best.drawn >= count) return text("forms.everything", { count });
-  return text("forms.drawn", { count: best.drawn, of: count });
+  if (best.drawn >= count) return text("forms.everything", { count: form.questions.length });
+  const pairs = form.parts.some(({ questions }) => questions.length > 1) && text("relate.asOne");
+  return sentences(text("forms.drawn", { count: best.drawn, of: count }), pairs);
 }
 
 /** That some answers may be seen, where that is so. */
@@ -118,7 +119,7 @@ export function screens({ title, introduction, thanks, closes, questions }) {
     number: i + 1,
     of: questions.length,
     choices: kind === "closed" || kind === "ordered" ? symbols.map(symbolText) : undefined,
-    line: kind === "open",
+    line: kind === "open" || kind === "free",
     scale: kind === "number" ? [low, high] : undefined,
     skip: Boolean(skip),
   }));

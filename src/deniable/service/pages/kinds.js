@@ -37,7 +37,10 @@ function modules({ parts, encoding, mechanism }) {
   const { kind } = mechanism;
   if (encoding.kind === "neighbours") return [import("./near.js"), load("near")];
   if (TABLES.includes(kind)) return [import("./tables.js"), load("tables")];
-  return [import("./plain.js"), ...(kind === "bitflip" ? [import("./marks.js"), load("marks")] : [])];
+  const more = kind === "bitflip" ? "marks" : encoding.kind;
+  if (more === "marks") return [import("./plain.js"), import("./marks.js"), load(more)];
+  if (more === "prefixes") return [import("./plain.js"), import("./prefixes.js"), load(more)];
+  return [import("./plain.js")];
 }
 
 /** The kind of a survey, by what its file says. */

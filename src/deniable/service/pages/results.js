@@ -13,6 +13,7 @@ import { kindOf } from "./kinds.js";
 import { open } from "./languages.js";
 import { distinctLines, fileName, heading } from "./naming.js";
 import { dayOf, endOf, halves, incomparable } from "./periods.js";
+import { AlphabetField } from "./search.fields.js";
 import { discovers, keptBack, Search } from "./search.js";
 import { drawShares, head } from "./shares.js";
 import { merged, readers, soFar } from "./sofar.js";
@@ -74,6 +75,7 @@ class Results {
   #ranges; // what shows two times as a table
   #tabulated; // the two times that it was asked for
   #search; // what finds texts that nobody listed
+  #alphabet; // what these are made of
   #rules;
   #closed = false;
   #gone = false;
@@ -156,6 +158,11 @@ class Results {
       (...asked) => this.#post(...asked),
       (told) => say(told),
     );
+    this.#alphabet = new AlphabetField(
+      this.#survey.alphabet.text,
+      guarded(() => this.look(this.#candidates)),
+    );
+    $("look").parentElement.before(this.#alphabet.element);
     $("open-title").textContent = text("search.title");
     $("open-lead").textContent = text("search.lead");
     $("look").textContent = text("search.look");
@@ -329,7 +336,8 @@ class Results {
   /** What is asked of a search. */
   #found() {
     const { level, candidates } = this.#question();
-    return { level, candidates: candidates?.length ? candidates : undefined, ...this.#range() };
+    const alphabet = this.#alphabet.asked;
+    return { level, alphabet, candidates: candidates?.length ? candidates : undefined, ...this.#range() };
   }
 
   async #refreshForm(mine) {
@@ -479,8 +487,8 @@ class Results {
   async look(candidates) {
     this.#candidates = candidates;
     this.#trend.forgetChoice();
-    if (candidates.length <= 200)
-      history.replaceState(null, "", `#${new URLSearchParams(candidates.map((one) => ["candidate", one]))}`);
+    const kept = [...Object.entries(this.#alphabet?.written ?? {}), ...candidates.map((one) => ["candidate", one])];
+    if (candidates.length <= 200) history.replaceState(null, "", `#${new URLSearchParams(kept)}`);
     await this.#refresh();
   }
 }

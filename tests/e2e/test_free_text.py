@@ -33,7 +33,7 @@ def free(page: Page, server: Server, question: str = QUESTION) -> None:
     page.goto(address(server, "/", token=ADMIN))
     page.get_by_label("Your question").fill(question)
     page.get_by_label("They write what they like").check()
-    page.get_by_label("How you learn what they wrote").select_option("free")
+    page.get_by_label("How do you learn what they wrote?").select_option("free")
 
 
 def found(page: Page) -> list[str]:
@@ -157,6 +157,7 @@ def test_another_alphabet_and_texts_that_are_named_are_searched_anew(
     page.goto(address(searched, f"/results/{SURVEY.digest}", token=ADMIN))
     page.locator("#shares svg").wait_for()
     page.locator("#shares-table summary").click()
+    page.get_by_text("Narrow the search, or name texts").click()
     page.get_by_label("What answers are made of").select_option("own")
     page.get_by_label("These characters").fill("ashok")
     page.get_by_label("These characters").press("Tab")
@@ -219,7 +220,7 @@ def test_a_copy_asks_for_the_same_texts(server: Server, fresh: Open) -> None:
     server.create(again)
     page.goto(address(server, "/", token=ADMIN))
     page.locator("#surveys li").filter(has_text="Copied?").get_by_role("button", name="Copy as a new version").click()
-    assert page.get_by_label("How you learn what they wrote").input_value() == "free"
+    assert page.get_by_label("How do you learn what they wrote?").input_value() == "free"
     assert page.get_by_label("The longest answer, in letters").input_value() == "6"
     assert page.locator("#text").input_value() == "exact"
     page.locator("#people").fill("5000")

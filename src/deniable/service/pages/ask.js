@@ -267,7 +267,7 @@ class Asking {
       () => undefined, // without it there is nothing to compare with
     );
     if (said !== this.#asked) return;
-    const list = told && el("ul", {}, ...told.map((one) => el("li", { dir: "auto" }, one)));
+    const list = told && el("ul", {}, ...told.map((one) => el("li", {}, one)));
     fill($("relating"), list && el("h3", {}, text("relate.cost")), list);
   }
 

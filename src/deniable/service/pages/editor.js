@@ -98,14 +98,16 @@ export class QuestionEditor {
 
   /** Texts that are found without a list. */
   #free() {
+    const field = (...children) => el("div", { class: "field" }, ...children);
     const option = (one) => el("option", { value: one }, text(`search.${one}`));
     const length = this.#number({ min: 1, max: 255, value: 12, step: 1 });
-    const own = this.#labelled("characters", null, this.#input("text", { maxlength: 500, spellcheck: "false" }));
-    this.#parts.characters = el("div", { class: "field" }, ...own);
+    const own = this.#input("text", { maxlength: 500, spellcheck: "false" });
+    const alphabets = el("select", {}, ...ALPHABETS.map(option));
+    this.#parts.characters = field(...this.#labelled("characters", null, own));
     return [
       el("p", { class: "hint" }, text("editor.freeHint")),
-      ...this.#labelled("length", text("editor.lengthHint"), length),
-      ...this.#labelled("alphabet", text("editor.alphabetHint"), el("select", {}, ...ALPHABETS.map(option))),
+      field(...this.#labelled("length", text("editor.lengthHint"), length)),
+      field(...this.#labelled("alphabet", text("editor.alphabetHint"), alphabets)),
       this.#parts.characters,
     ];
   }

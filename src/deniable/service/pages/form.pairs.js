@@ -3,7 +3,8 @@
  * Their answers leave the device as one. No element is touched here.
  */
 
-import { digits, number, sentences, text } from "./texts.js";
+import { errorWords, numbered } from "./form.plan.js";
+import { sentences, text } from "./texts.js";
 import { listed } from "./words.js";
 
 const MOST = 4096; // pairs of answers: a bit each in a report, at most
@@ -58,21 +59,13 @@ export const pairPlaces = (form) =>
     .filter(({ questions }) => questions.length > 1)
     .map(({ questions }) => questions.map((name) => form.questions.findIndex((one) => one.name === name)));
 
-const rounded = (value) => digits(Number(value.toPrecision(2)), 2);
-
-/** How far off a question is, as the table of a plan says it. */
-const errorOf = ({ measure, error }) =>
-  text(`forms.${measure}`, { error: rounded(measure === "share" ? 100 * error : error) });
-
-/** What the same form costs without its pairs: sentences, of which each question of a pair has one where errors differ. */
+/**
+ * What pairs change, from the plan of the same form without them: a sentence about epsilon where the plan has found it,
+ * else one for each question of a pair.
+ */
 export function relatingWords(found, apart) {
   if (found.found === "epsilon")
-    return [
-      text("relate.costEpsilon", {
-        epsilon: number(found.epsilon, { maximumSignificantDigits: 3 }),
-        apart: number(apart.epsilon, { maximumSignificantDigits: 3 }),
-      }),
-    ];
+    return [text("relate.costEpsilon", { epsilon: numbered(found.epsilon), apart: numbered(apart.epsilon) })];
   const before = new Map(apart.questions.map((one) => [one.name, one]));
   const names = new Set(
     found.form.parts.filter(({ questions }) => questions.length > 1).flatMap((one) => one.questions),
@@ -82,8 +75,8 @@ export function relatingWords(found, apart) {
     .map((one) =>
       text("relate.costError", {
         title: one.title || one.name,
-        error: errorOf(one),
-        apart: errorOf(before.get(one.name)),
+        error: errorWords(one),
+        apart: errorWords(before.get(one.name)),
       }),
     );
 }

@@ -12,7 +12,7 @@ function twoDigits(value) {
   const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
   return number(Math.ceil((value / unit) * (1 - 1e-9)) * unit, { maximumSignificantDigits: 2 });
 }
-const numbered = (value) => number(value, { maximumSignificantDigits: 3 });
+export const numbered = (value) => number(value, { maximumSignificantDigits: 3 });
 
 export const NO_ANSWER = "no answer"; // the symbol that a form adds to a question that may be left out
 
@@ -64,13 +64,15 @@ export function seenWords(form, { seen }) {
   return titles.length ? text("forms.seen", { questions: listed(titles.map((title) => `“${title}”`)) }) : "";
 }
 
+/** How far off a question is, and of what. */
+export const errorWords = ({ measure, error }) =>
+  text(`forms.${measure}`, { error: twoDigits(measure === "share" ? 100 * error : error) });
+
 /** Of each question its title, how far off it is, and how many are asked. */
 export function sharpnessRows(found) {
   const { form, n } = found;
   const people = text("forms.asked", { count: Math.round((n * found.spendings[0].drawn) / form.parts.length) });
-  const error = ({ measure, error: off }) =>
-    text(`forms.${measure}`, { error: twoDigits(measure === "share" ? 100 * off : off) });
-  return found.questions.map((one) => [one.title || one.name, error(one), people]);
+  return found.questions.map((one) => [one.title || one.name, errorWords(one), people]);
 }
 
 /** Heads and rows for experts: mechanisms, and what other ways to spend the budget need. */

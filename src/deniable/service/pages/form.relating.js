@@ -2,7 +2,7 @@
 
 import { el, fill } from "./common.js";
 import { alone, aloneWords, pairWords } from "./form.pairs.js";
-import { text } from "./texts.js";
+import { isolated, text } from "./texts.js";
 
 export class Relating {
   #list = el("ul", { class: "plainlist" });
@@ -94,7 +94,7 @@ export class Relating {
   /** The choices that each pair has: its own questions, and those that are free. */
   #draw() {
     const free = new Set(this.#free().map(({ id }) => id));
-    const numbered = new Map(this.#questions.map((one, i) => [one.id, `${i + 1}. ${one.title}`]));
+    const numbered = new Map(this.#questions.map((one, i) => [one.id, `${i + 1}. ${isolated(one.title)}`]));
     for (const { ids, selects, said } of this.#pairs) {
       for (const [i, select] of selects.entries()) {
         const offered = this.#questions.filter(({ id }) => id === ids[i] || free.has(id));

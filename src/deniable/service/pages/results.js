@@ -162,11 +162,16 @@ class Results {
       this.#survey.alphabet.text,
       guarded(() => this.look(this.#candidates)),
     );
-    $("look").parentElement.before(this.#alphabet.element);
-    $("open-title").textContent = text("search.title");
-    $("open-lead").textContent = text("search.lead");
-    $("look").textContent = text("search.look");
-    $("order").parentElement.hidden = true; // the largest come first
+    const [lead, field, look, told] = [$("open-lead"), $("candidates").parentElement, $("look"), $("merged")];
+    const open = this.#candidates.length > 0 || this.#alphabet.asked !== undefined;
+    const summary = el("summary", {}, text("search.title"));
+    const more = el("details", { id: "search-more", open }, summary, lead, field, this.#alphabet.element);
+    more.append(look.parentElement);
+    told.classList.remove("quiet", "small"); // it is what is said first
+    $("open").append(told, more);
+    $("open-title").textContent = text("search.found");
+    lead.textContent = text("search.lead");
+    look.textContent = text("search.look");
     $("decoder").parentElement.hidden = true;
   }
 

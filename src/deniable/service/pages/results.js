@@ -13,7 +13,7 @@ import { kindOf } from "./kinds.js";
 import { open } from "./languages.js";
 import { distinctLines, fileName, heading } from "./naming.js";
 import { dayOf, endOf, halves, incomparable } from "./periods.js";
-import { AlphabetField } from "./search.fields.js";
+import { AlphabetField, arrange } from "./search.fields.js";
 import { discovers, keptBack, Search } from "./search.js";
 import { drawShares, head } from "./shares.js";
 import { merged, readers, soFar } from "./sofar.js";
@@ -162,16 +162,7 @@ class Results {
       this.#survey.alphabet.text,
       guarded(() => this.look(this.#candidates)),
     );
-    const [lead, field, look, told] = [$("open-lead"), $("candidates").parentElement, $("look"), $("merged")];
-    const open = this.#candidates.length > 0 || this.#alphabet.asked !== undefined;
-    const summary = el("summary", {}, text("search.title"));
-    const more = el("details", { id: "search-more", open }, summary, lead, field, this.#alphabet.element);
-    more.append(look.parentElement);
-    told.classList.remove("quiet", "small"); // it is what is said first
-    $("open").append(told, more);
-    $("open-title").textContent = text("search.found");
-    lead.textContent = text("search.lead");
-    look.textContent = text("search.look");
+    arrange(this.#alphabet, this.#candidates.length > 0);
     $("decoder").parentElement.hidden = true;
   }
 

@@ -1,6 +1,6 @@
 /** What texts are made of, as a choice on Results. It is kept after the # of the address, so that a bookmark keeps it. */
 
-import { el } from "./common.js";
+import { $, el } from "./common.js";
 import { ALPHABETS, readAlphabet, searched, written } from "./search.alphabet.js";
 import { text } from "./texts.js";
 
@@ -50,4 +50,18 @@ export class AlphabetField {
   get #value() {
     return { alphabet: this.#select.value, characters: this.#characters.value };
   }
+}
+
+/** What was found comes first; what narrows a search is folded away, unless somebody has named something. */
+export function arrange(alphabet, named) {
+  const [lead, field, look, told] = [$("open-lead"), $("candidates").parentElement, $("look"), $("merged")];
+  const open = named || alphabet.asked !== undefined;
+  const summary = el("summary", {}, text("search.title"));
+  const more = el("details", { id: "search-more", open }, summary, lead, field, alphabet.element);
+  more.append(look.parentElement);
+  told.classList.remove("quiet", "small"); // it is what is said first
+  $("open").append(told, more);
+  $("open-title").textContent = text("search.found");
+  lead.textContent = text("search.lead");
+  look.textContent = text("search.look");
 }

@@ -52,9 +52,13 @@ for (const [fields, said] of [
     else assert.match(found, said);
   });
 
+const LEVELS = [
+  [2, 64],
+  [6, 192],
+];
 const SURVEY = {
   alphabet: { kind: "open", text: "exact" },
-  encoding: { kind: "prefixes", cells: 8, cohorts: 256, overlong: "cut", levels: [[2, 64], [6, 192]] }, // biome-ignore format: pairs
+  encoding: { kind: "prefixes", cells: 8, cohorts: 256, overlong: "cut", levels: LEVELS },
   mechanism: { kind: "krr", epsilon: "2", keep: "9472756646864840604", other: "1281998203834958716" },
 };
 const PLAN = { errors: { share: { bound: 0.0413 } }, mechanism: "O-RR", survey: SURVEY, confidence: 0.9, texts: null };

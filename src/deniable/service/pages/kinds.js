@@ -37,10 +37,8 @@ function modules({ parts, encoding, mechanism }) {
   const { kind } = mechanism;
   if (encoding.kind === "neighbours") return [import("./near.js"), load("near")];
   if (TABLES.includes(kind)) return [import("./tables.js"), load("tables")];
-  const more = kind === "bitflip" ? "marks" : encoding.kind;
-  if (more === "marks") return [import("./plain.js"), import("./marks.js"), load(more)];
-  if (more === "prefixes") return [import("./plain.js"), import("./prefixes.js"), load(more)];
-  return [import("./plain.js")];
+  const more = kind === "bitflip" ? "marks" : encoding.kind === "prefixes" && "prefixes";
+  return [import("./plain.js"), ...(more ? [import(`./${more}.js`), load(more)] : [])];
 }
 
 /** The kind of a survey, by what its file says. */

@@ -1,4 +1,7 @@
-/** What texts are made of, as a choice on Results. It is kept after the # of the address, so that a bookmark keeps it. */
+/**
+ * What a search on Results is told: what texts are made of, and how it is arranged. The choice is kept after the # of
+ * the address, so that a bookmark has it.
+ */
 
 import { $, el } from "./common.js";
 import { ALPHABETS, readAlphabet, searched, written } from "./search.alphabet.js";

@@ -48,6 +48,12 @@ def test_what_people_wrote_is_found_and_a_search_that_gave_up_is_resumed(store: 
             again = await call.admin("POST", f"{path}/discover", where | {"resume": told["resume"]})
             assert again.json()["estimates"] == found["estimates"]
 
+            # As the Results page asks: a few seconds at a time.
+            hurried = await call.admin("POST", f"{path}/discover", where | {"seconds": 1e-9})
+            assert (hurried.status, hurried.json()["resume"]["levels"]) == (422, 0)
+            patient = where | {"seconds": 3600, "resume": hurried.json()["resume"]}
+            assert (await call.admin("POST", f"{path}/discover", patient)).json()["estimates"] == found["estimates"]
+
             for wrong in ({}, {"levels": 1, "kept": [["61"]], "promise": [[0]], "looked": 0}):
                 refused = await call.admin("POST", f"{path}/discover", {"resume": wrong})
                 assert refused.status == 422
@@ -57,6 +63,10 @@ def test_what_people_wrote_is_found_and_a_search_that_gave_up_is_resumed(store: 
             malformed = await call.admin("POST", f"{path}/discover", {"most": 0})
             assert malformed.status == 400
             assert "most must be a number from 1 to 16777216" in malformed.json()["detail"]
+            for seconds in (0, 3601):
+                malformed = await call.admin("POST", f"{path}/discover", {"seconds": seconds})
+                assert malformed.status == 400
+                assert "seconds must be a number of seconds above 0 and up to 3600" in malformed.json()["detail"]
             assert (await call("POST", f"{path}/discover", where)).status == 401
 
     run(scene())

@@ -87,8 +87,11 @@ def test_texts_that_nobody_listed_are_planned_by_the_share_that_is_found() -> No
     with pytest.raises(PlanError) as caught:
         _plan(asked)
     ways = planning._instead(caught.value, asked)["alternatives"]
-    assert [way["epsilon"] for way in ways] == sorted(way["epsilon"] for way in ways)
+    assert [(way["epsilon"], way["n"] > 2000) for way in ways] == [(2, False), (4, False), (2, True), (4, True)]
     assert ways[0]["error"] > ways[1]["error"] > 0.001
+    assert (ways[2]["n"] > ways[3]["n"], ways[2]["error"], ways[3]["error"]) == (True, 0.001, 0.001)
+    again, _ = planned(n=ways[3]["n"], epsilon=4, length=6)
+    assert again["share"] <= 0.001, "what is proposed is possible"
 
 
 def test_plans_of_kinds_over_http(tmp_path: Path) -> None:

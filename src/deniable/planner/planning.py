@@ -302,7 +302,7 @@ def plan(
                 raise DeniableError(f"{label} must not be given with discover: a text is found or not, whatever it is")
         return plan_texts(
             n=n, epsilon=epsilon, discover=discover, discover_above=discover_above, length=length,
-            confidence=confidence, name=name, seed=seed,
+            confidence=confidence, name=name, seed=seed, text=text,
         )  # fmt: skip
     if number is not None or ordered is not None or max_mean_error is not None:
         others: dict[str, object] = {"symbols": symbols, "candidates": candidates, "metric": metric, "other": other}

@@ -120,6 +120,7 @@ def plan_texts(
     confidence: float = 0.9,
     name: str = "",
     seed: int = 0,
+    text: str = "folded",
 ) -> TextPlan:
     """Epsilon, n, or the smallest share that is found, from the two others; see `plan`."""
     if discover is not None and discover_above is not None:
@@ -139,7 +140,7 @@ def plan_texts(
     texts = None if discover is None else count_of("discover", discover, 1, _ZIPF)
     share = _share(discover_above) if texts is None else 1 / (texts * sum(1 / rank for rank in range(1, _ZIPF + 1)))
     people = None if n is None else count_of("n", n, _LEAST_PEOPLE, int(PEOPLE[1]))
-    design = _Design(size, float(confidence), name, seed)
+    design = _Design(size, float(confidence), name, seed, text)
     if not wanted:
         assert people is not None
         survey = design.survey(epsilon, people)
@@ -179,8 +180,8 @@ def _share(value: object) -> float:
 class _Design:
     """Levels for texts of one length, and what they need."""
 
-    def __init__(self, length: int, confidence: float, name: str, seed: int) -> None:
-        self.name, self.length = name, length
+    def __init__(self, length: int, confidence: float, name: str, seed: int, text: str) -> None:
+        self.name, self.length, self.text = name, length, text
         # Of hash functions: the same request gets the same survey.
         self.seed = hashlib.sha256(f"deniable plan {seed} {length} bytes {name}".encode()).digest()[:16]
         self.lengths = [length for length, _ in default_levels(length, _COHORTS)]
@@ -196,7 +197,9 @@ class _Design:
         total = max(_COHORTS if n >= _MANY else _FEW, 4 * len(self.weights))
         ends = [round(total * sum(self.weights[: i + 1]) / self.reach) for i in range(len(self.weights))]
         levels = [(b, max(end - start, 1)) for b, end, start in zip(self.lengths, ends, [0, *ends], strict=False)]
-        return discovery(epsilon=epsilon, length=self.length, levels=levels, name=self.name, seed=self.seed)
+        return discovery(
+            epsilon=epsilon, length=self.length, levels=levels, name=self.name, seed=self.seed, text=self.text
+        )
 
     def smallest(self, survey: Survey, n: int) -> float:
         """The smallest share that is found; a share above one half is as good as none."""

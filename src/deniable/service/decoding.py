@@ -131,7 +131,9 @@ class Decoding(Child):
         along with it. With `even` nothing tells how many reports single windows have."""
         seconds = self._seconds / 4 if public else self._seconds
         if isinstance(given, DiscoverRequest):
-            asked = {name: getattr(given, name) for name in _SEARCHED} | {"seconds": _SEARCHING * seconds}
+            most = _SEARCHING * seconds
+            asked = {name: getattr(given, name) for name in _SEARCHED}
+            asked["seconds"] = most if given.seconds is None else min(given.seconds, most)
         elif isinstance(given, CrosstabRequest):
             asked = {name: getattr(given, name) for name in _TABULATED}
         else:

@@ -26,6 +26,7 @@ FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8", "arrow"
 _MOST_CANDIDATES = 1 << 20  # symbols of one decode request: a million take about 30 s (docs/results/benchmarks.md)
 _MOST_TABULATED = 1 << 11  # candidates of a cross-table of two ranges: as many as its covariance may have
 _MOST_SEARCHED = 1 << 24  # candidates of one search: about as long as a decode may take
+_LONGEST_SEARCH = 3600  # seconds
 
 
 def _told(description: str | None = None, *, must: str | None = None, **schema: object) -> Meta:
@@ -229,6 +230,13 @@ class DiscoverRequest(OfQuestion, frozen=True, kw_only=True):
         Meta(ge=1, le=_MOST_SEARCHED),
         _told("candidates to look at before giving up", must=f"be a number from 1 to {_MOST_SEARCHED}"),
     ] = _MOST_SEARCHED
+    seconds: Annotated[
+        Annotated[float, Meta(gt=0, le=_LONGEST_SEARCH)] | None,
+        _told(
+            "when to give up, if that is before the collector's own limit",
+            must=f"be a number of seconds above 0 and up to {_LONGEST_SEARCH}",
+        ),
+    ] = None
     resume: Annotated[dict[str, Any] | None, _told("`resume` of the problem that a search gave up with")] = None
     format: Format = "json"
 

@@ -165,7 +165,7 @@ def _means_nearby(arguments: dict[str, Any], epsilons: Sequence[float]) -> Itera
 
 
 def _texts_nearby(arguments: dict[str, Any], epsilons: Sequence[float]) -> Iterator[tuple[int, float, float]]:
-    """The smallest share that n people find at each epsilon."""
+    """The smallest share that n people find at each epsilon, then the n that finds what is wanted at each of them."""
     from deniable.planner import plan
 
     if (n := arguments.get("n")) is None:
@@ -173,6 +173,12 @@ def _texts_nearby(arguments: dict[str, Any], epsilons: Sequence[float]) -> Itera
     asked = {name: value for name, value in arguments.items() if name not in ("discover", "discover_above", "epsilon")}
     for epsilon in epsilons:
         yield n, epsilon, plan(**asked | {"epsilon": epsilon, "length": asked.get("length", 32)}).share
+    wanted = {name: value for name, value in arguments.items() if name not in ("n", "epsilon")}
+    for epsilon in epsilons:
+        with suppress(PlanError):  # no crowd may be enough
+            found = plan(**wanted | {"epsilon": epsilon})
+            unit = 10 ** max(len(str(found.n)) - 2, 0)  # two digits, rounded up
+            yield -(-found.n // unit) * unit, epsilon, found.share
 
 
 def _reply(message: bytes) -> tuple[int, bytes]:

@@ -37,6 +37,11 @@ def test_a_number_of_texts_is_the_share_of_the_last_of_them_by_zipf() -> None:
     assert plan.survey != dn.plan(epsilon=3, discover=20, length=6, name="queries", seed=1).survey
 
 
+def test_text_is_read_as_the_plan_is_asked() -> None:
+    assert dn.plan(n=10**6, epsilon=3, length=6, text="exact").survey.alphabet.text == "exact"
+    assert dn.plan(n=10**6, epsilon=3, length=6).survey.alphabet.text == "folded"
+
+
 def test_levels_have_people_by_what_they_must_tell_apart() -> None:
     levels = dict(dn.plan(n=10**6, epsilon=3, length=6).survey.encoding.levels)
     assert sum(levels.values()) == 1024

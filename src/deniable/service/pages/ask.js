@@ -5,28 +5,20 @@ import { $, ask, el, fill, short, table, tell } from "./common.js";
 import { kept } from "./entered.js";
 import { formRequest } from "./form.asking.js";
 import { FormEditor } from "./form.editor.js";
+import { relatingWords } from "./form.pairs.js";
 import { formRefusal, screens } from "./form.plan.js";
 import { Preview } from "./form.preview.js";
 import { numbersOf, showForm } from "./form.shown.js";
+import * as free from "./free.js";
 import { dropKey, findKey, keepKey } from "./keys.js";
 import { kindOf } from "./kinds.js";
 import { open } from "./languages.js";
-import {
-  alternatives,
-  bothNumbers,
-  firstMeanError,
-  isAboutMean,
-  mechanismWords,
-  planChart,
-  refusal,
-  request,
-  scaleWords,
-  sharpness,
-  visible,
-} from "./planning.js";
+import * as planning from "./planning.js";
+import { bothNumbers, firstMeanError, isAboutMean, planChart, request, scaleWords } from "./planning.js";
 import { problemText } from "./problems.js";
 import { picture as qr } from "./qr.js";
 import { limits } from "./reach.js";
+import { written as writtenAlphabet } from "./search.alphabet.js";
 import { choose, fillForm, nameOf, list as surveyList, takeDraft, writtenRules } from "./surveys.js";
 import { digits, parts, sentences, text } from "./texts.js";
 import { deniability, guarantee, headline, strength, THEY } from "./words.js";
@@ -56,11 +48,17 @@ const question = (asked) =>
     error: $("error").value,
     mean_error: $("mean-error").value,
     epsilon: $("epsilon").value,
+    by: $("find-by").value,
+    texts: $("find-texts").value,
+    above: $("find-above").value,
   });
+
+/** Plans in words, of what they are about. */
+const wordsOf = (plan) => (free.isFree(plan) ? free : planning);
 
 /** What cannot be had, and what can: each a button that fills it in. */
 function refused(problem, now, offer) {
-  const { said, ways } = (now.questions ? formRefusal : refusal)(problem, now);
+  const { said, ways } = (now.questions ? formRefusal : wordsOf(now).refusal)(problem, now);
   const buttons = ways.map((one) =>
     el("button", { type: "button", class: "plain", onclick: () => offer(one) }, el("b", {}, one.bold), one.rest),
   );
@@ -74,6 +72,7 @@ function refused(problem, now, offer) {
 
 /** A plan in words; `kind` and `n` are those of its survey. */
 function show(found, kind, n) {
+  const { alternatives, mechanismWords, sharpness, visible } = wordsOf(found);
   const { seen, unseen } = visible(found, n);
   const { numbers, rests } = bothNumbers(Math.log(n.odds), found.crowd);
   const listed = (texts) => el("ul", {}, ...texts.map((said) => el("li", {}, said)));
@@ -132,11 +131,11 @@ function caution(address) {
   return reach ? el("p", { class: "note", id: "caution" }, reach, " ", ...remedy()) : null;
 }
 
-/** The survey is there: its two links, of which `secret` is in one. */
-function celebrate(survey, secret, origin) {
+/** The survey is there: its two links, of which `secret` is in one, with where to search. */
+function celebrate(survey, secret, origin, searched) {
   say("");
   const answer = `${origin}/answer/${survey.digest}`;
-  const results = `${origin}/results/${survey.digest}#${new URLSearchParams({ token: secret })}`;
+  const results = `${origin}/results/${survey.digest}#${new URLSearchParams({ token: secret, ...searched })}`;
   const heading = el("h2", { tabindex: "-1", dir: "auto" }, text("ask.ready", { name: short(survey.name, 120) }));
   fill(
     $("made"),
@@ -170,6 +169,7 @@ class Asking {
   #digests = new Set();
   #draft; // what was filled in, as long as the page says so
   #found; // the plan that the planner made, which is told again in another language
+  #request; // what was asked of the planner for it
   #made; // what was created last: the survey, its key and where
   #meanChosen = false; // until somebody has, the error of the mean follows the scale
 
@@ -206,8 +206,13 @@ class Asking {
     const { kind, ...scale } = asked;
     const byError = chosen("goal") === "error";
     const mean = isAboutMean(kind);
-    $("by-error").hidden = !byError || mean;
+    const found = kind === "free";
+    const byCount = $("find-by").value === "byCount";
+    $("by-error").hidden = !byError || mean || found;
     $("by-mean").hidden = !byError || !mean;
+    $("by-found").hidden = !byError || !found;
+    $("find-texts-part").hidden = !byCount;
+    $("find-above-part").hidden = byCount;
     $("by-epsilon").hidden = byError;
     $("mean-hint").textContent = mean ? text(`ask.meanHint_${kind}`) : "";
     $("error-hint").textContent = text(kind === "form" ? "forms.errorHint" : "forms.errorHintOne");
@@ -248,6 +253,7 @@ class Asking {
     if (next.now) return this.#think(next.now, next.said);
     if (said !== this.#asked) return;
     if (problem) return fill($("plan"), ...refused(problem, now, (way) => this.#offer(way)));
+    this.#request = now;
     await this.#tell(found, said);
   }
 
@@ -263,6 +269,19 @@ class Asking {
     $("create").disabled = false;
     $("experts").hidden = false;
     this.#draw();
+    if (this.#request.relate) this.#without(this.#request, said, found);
+  }
+
+  /** What related questions cost: the plan of the same form without pairs, beside the one that is shown. */
+  async #without({ relate, ...now }, said, found) {
+    fill($("relating"), el("h3", {}, text("relate.cost")), el("p", { class: "quiet" }, text("ask.planning")));
+    const told = await ask("/v1/plan/form", { method: "POST", token: this.#token, body: now }).then(
+      (apart) => relatingWords(found, apart),
+      () => undefined, // without it there is nothing to compare with
+    );
+    if (said !== this.#asked) return;
+    const list = told && el("ul", {}, ...told.map((one) => el("li", {}, one)));
+    fill($("relating"), list && el("h3", {}, text("relate.cost")), list);
   }
 
   /** Plan for so many people and exactly this epsilon, whatever error that gives. */
@@ -302,13 +321,19 @@ class Asking {
       this.#edit(undefined);
       const key = { kind: "owner", name: "private link" };
       const made = await ask(`/v1/surveys/${survey.digest}/tokens`, { method: "POST", token, body: key });
-      this.#made = [survey, made.token, this.#origin];
+      this.#made = [survey, made.token, this.#origin, this.#searched()];
       celebrate(...this.#made);
       await this.#list();
     } catch (problem) {
       $("create").disabled = false;
       say([text("ask.notCreated"), " ", problemText(problem)], "bad");
     }
+  }
+
+  /** What answers are made of, where texts are searched for: part of the private link, since no survey has it. */
+  #searched() {
+    const { kind, alphabet, characters } = this.#editor.value;
+    return kind === "free" ? writtenAlphabet(alphabet, characters) : {};
   }
 
   async #list() {

@@ -5,10 +5,11 @@
 
 import { el, fill } from "./common.js";
 import { distinctLines } from "./naming.js";
+import { ALPHABETS } from "./search.alphabet.js";
 import { text } from "./texts.js";
 
 const MOST_MARKED = 200; // answers up to which each has a box for "sensitive"
-const KINDS = ["closed", "ordered", "number", "open"];
+const KINDS = ["closed", "ordered", "number", "open"]; // as people choose; "free" is "open" without a list
 
 export class QuestionEditor {
   #prefix;
@@ -56,7 +57,9 @@ export class QuestionEditor {
       part("number", ...this.#scale()),
       part(
         "open",
-        ...this.#labelled("candidates", text("editor.candidatesHint"), this.#number({ min: 2, max: 4096, value: 50 })),
+        ...this.#labelled("find", null, this.#select("listed", "free")),
+        part("listed", ...this.#listed()),
+        part("free", ...this.#free()),
         ...this.#labelled("text", text("editor.textHint"), this.#select("folded", "exact")),
       ),
     );
@@ -88,6 +91,27 @@ export class QuestionEditor {
     return [el("label", { for: field.id }, text(`editor.${name}`), " ", more), field];
   }
 
+  /** Texts that somebody will name. */
+  #listed() {
+    return this.#labelled("candidates", text("editor.candidatesHint"), this.#number({ min: 2, max: 4096, value: 50 }));
+  }
+
+  /** Texts that are found without a list. */
+  #free() {
+    const field = (...children) => el("div", { class: "field" }, ...children);
+    const option = (one) => el("option", { value: one }, text(`search.${one}`));
+    const length = this.#number({ min: 1, max: 255, value: 12, step: 1 });
+    const own = this.#input("text", { maxlength: 500, spellcheck: "false" });
+    const alphabets = el("select", {}, ...ALPHABETS.map(option));
+    this.#parts.characters = field(...this.#labelled("characters", null, own));
+    return [
+      el("p", { class: "hint" }, text("editor.freeHint")),
+      field(...this.#labelled("length", text("editor.lengthHint"), length)),
+      field(...this.#labelled("alphabet", text("editor.alphabetHint"), alphabets)),
+      this.#parts.characters,
+    ];
+  }
+
   #scale() {
     const one = (name, hint, field) => el("div", { class: "field" }, ...this.#labelled(name, hint, field));
     return [
@@ -108,7 +132,13 @@ export class QuestionEditor {
   #update() {
     const { kind, symbols } = this.value;
     const few = symbols.length > 1 && symbols.length <= MOST_MARKED;
-    const shown = { closed: kind === "closed" || kind === "ordered", sensitive: kind === "closed" && few };
+    const shown = {
+      closed: kind === "closed" || kind === "ordered",
+      sensitive: kind === "closed" && few,
+      open: kind === "open" || kind === "free",
+      listed: kind === "open",
+      characters: kind === "free" && this.#fields.alphabet.value === "own",
+    };
     for (const [name, part] of Object.entries(this.#parts)) part.hidden = !(shown[name] ?? kind === name);
     this.#answersHint.textContent = kind === "ordered" ? text("editor.orderedHint") : text("editor.answersHint");
     const steps = this.#fields.by.value === "bySteps";
@@ -131,8 +161,9 @@ export class QuestionEditor {
 
   /** What the fields say, as texts; `sensitive` are those of the answers that are marked. */
   get value() {
-    const kind = KINDS.find((one) => this.#kinds[one].checked);
     const values = Object.fromEntries(Object.entries(this.#fields).map(([name, field]) => [name, field.value]));
+    const chosen = KINDS.find((one) => this.#kinds[one].checked);
+    const kind = chosen === "open" && values.find === "free" ? "free" : chosen;
     const symbols = distinctLines(values.answers.normalize());
     const sensitive = kind === "closed" ? symbols.filter((symbol) => this.#marked.has(symbol)) : [];
     return { ...values, kind, name: values.question.trim().normalize(), symbols, sensitive };
@@ -140,7 +171,8 @@ export class QuestionEditor {
 
   /** Fill in what a draft has. */
   fill({ kind, symbols, sensitive = [], ...values }) {
-    this.#kinds[kind].checked = true;
+    this.#kinds[kind === "free" ? "open" : kind].checked = true;
+    this.#fields.find.value = kind === "free" ? "free" : "listed";
     this.#marked = new Set(sensitive);
     fill(this.#marks);
     if (symbols) this.#fields.answers.value = symbols.join("\n");

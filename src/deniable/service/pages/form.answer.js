@@ -95,7 +95,7 @@ function fieldOf(asked, name) {
 
 /** A number of which no odds are drawn, because it has no order with "no answer" in it. */
 async function numberOf(survey, question) {
-  const near = await import("./near.js");
+  const [near] = await Promise.all([import("./near.js"), load("near")]);
   const { shown, chosen, tell, again } = near.number({ survey, client: { survey: { names: question.listed } } });
   const changed = () => tell(chosen() === undefined ? undefined : question.place(chosen()));
   return { shown, chosen, changed, forget: () => tell(), again };

@@ -6,6 +6,7 @@
  */
 
 import { symbolText } from "./common.js";
+import { related } from "./form.pairs.js";
 import { answersOf, request } from "./planning.js";
 import { text } from "./texts.js";
 
@@ -44,23 +45,26 @@ export function moved(list, from, to) {
 }
 
 /** What the planner is to be asked for a form, or the sentence that says what is missing. Its numbers are texts. */
-export function formRequest({ title, questions, ...settings }) {
+export function formRequest({ title, questions, relate = [], ...settings }) {
   if (!title) return text("forms.writeTitle");
   const names = namesOf(questions.map(({ name }) => name));
   const asked = [];
   for (const [i, { name, skip, kind, ...fields }] of questions.entries()) {
-    const answers = answersOf(kind, fields);
+    const answers = kind === "free" ? text("free.notInForms") : answersOf(kind, fields);
     if (!name) return text("forms.writeQuestion", { number: i + 1 });
     if (typeof answers === "string") return text("forms.ofQuestion", { number: i + 1, said: answers });
     if (skip && kind === "number" && binsOf(answers) > MOST_SKIPPED)
       return text("forms.ofQuestion", { number: i + 1, said: text("forms.fewBins", { count: MOST_SKIPPED }) });
     asked.push({ name: names[i], title: name, ...answers, ...(skip && { skip: true }) });
   }
+  const pairs = related(relate, asked);
+  if (typeof pairs === "string") return pairs;
   // What a form shares with a survey of one list: people, and an error or an epsilon.
   const shared = request({ ...settings, kind: "closed", symbols: ["", " "], name: title });
   if (typeof shared === "string") return shared;
   const { n, epsilon, max_error } = shared;
-  return { n, name: title, questions: asked, ...(epsilon === undefined ? { max_error } : { epsilon }) };
+  const found = { n, name: title, questions: asked, ...(epsilon === undefined ? { max_error } : { epsilon }) };
+  return pairs.length ? { ...found, relate: pairs } : found;
 }
 
 /** How a question is answered, in the fields of the editor. */
@@ -71,7 +75,9 @@ export function answered({ alphabet, encoding, mechanism }, looked) {
   }
   const symbols = alphabet.symbols?.map(symbolText);
   if (!symbols)
-    return { kind: "open", text: alphabet.text ?? "exact", candidates: looked > 1 ? looked : undefined, symbols };
+    return encoding.kind === "prefixes"
+      ? { kind: "free", text: alphabet.text ?? "exact", length: encoding.levels.at(-1)[0] }
+      : { kind: "open", text: alphabet.text ?? "exact", candidates: looked > 1 ? looked : undefined, symbols };
   if (encoding.kind === "neighbours") return { kind: "ordered", symbols };
   const marked = mechanism.sensitive?.filter((place) => place < symbols.length);
   return { kind: "closed", symbols, sensitive: marked?.map((place) => symbols[place]) };

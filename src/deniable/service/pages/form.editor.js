@@ -7,6 +7,7 @@
 import { el, fill } from "./common.js";
 import { QuestionEditor } from "./editor.js";
 import { moved } from "./form.asking.js";
+import { Relating } from "./form.relating.js";
 import { text } from "./texts.js";
 
 const MOST = 64; // questions: more than anybody answers
@@ -18,6 +19,7 @@ export class FormEditor {
   #add;
   #said = el("p", { class: "quiet small", role: "status" });
   #cards = [];
+  #relating = new Relating(() => this.#changed());
   #made = 0; // cards so far: names of fields begin with a number of their own
   #dragged;
 
@@ -29,7 +31,13 @@ export class FormEditor {
       this.#open(this.#append());
       this.#changed();
     });
-    fill(place, this.#titleField, this.#list, el("div", { class: "actions" }, this.#add, this.#said));
+    fill(
+      place,
+      this.#titleField,
+      this.#list,
+      el("div", { class: "actions" }, this.#add, this.#said),
+      this.#relating.element,
+    );
     this.#append();
     this.#list.addEventListener("input", () => this.#name());
     this.#show();
@@ -43,7 +51,7 @@ export class FormEditor {
   get value() {
     const questions = this.#cards.map(({ editor, skip }) => ({ ...editor.value, skip: skip.checked }));
     if (!this.isForm) return questions[0];
-    return { kind: "form", title: this.#title.value.trim().normalize(), questions };
+    return { kind: "form", title: this.#title.value.trim().normalize(), questions, relate: this.#relating.value };
   }
 
   /** Fill in what a draft has. */
@@ -58,6 +66,7 @@ export class FormEditor {
     }
     if (draft.questions) this.#title.value = draft.question;
     this.#open(this.#cards[0]);
+    this.#relating.fill(draft.relate ?? []);
     if (draft.questions) this.#title.focus();
   }
 
@@ -72,7 +81,7 @@ export class FormEditor {
     const toggle = el("button", { type: "button", class: "toggle", "aria-controls": body.id });
     const button = (sign, work) => el("button", { type: "button", class: "plain step", onclick: work }, sign);
     const handle = el("span", { class: "handle", draggable: "true", "aria-hidden": "true" }, "⠿");
-    const card = { skip, toggle, body, leave };
+    const card = { id: this.#made, skip, toggle, body, leave };
     card.up = button("↑", () => this.#move(card, -1, card.up));
     card.down = button("↓", () => this.#move(card, 1, card.down));
     card.remove = button("✕", () => this.#remove(card));
@@ -166,15 +175,15 @@ export class FormEditor {
     this.#name();
   }
 
-  /** Each card by its number and what it asks. */
+  /** Each card by its number and what it asks, here and among those that can be related. */
   #name() {
-    for (const [i, { toggle, editor }] of this.#cards.entries())
-      fill(
-        toggle,
-        el("b", {}, String(i + 1)),
-        " ",
-        el("span", { dir: "auto" }, editor.value.name || text("forms.untitled", { number: i + 1 })),
-      );
+    const questions = this.#cards.map(({ id, editor }, i) => {
+      const { name, kind, sensitive } = editor.value;
+      return { id, kind, sensitive, title: name || text("forms.untitled", { number: i + 1 }) };
+    });
+    for (const [i, { toggle }] of this.#cards.entries())
+      fill(toggle, el("b", {}, String(i + 1)), " ", el("span", { dir: "auto" }, questions[i].title));
+    this.#relating.show(questions);
   }
 
   #changed() {

@@ -13,7 +13,7 @@ function twoDigits(value) {
   const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
   return number(Math.ceil((value / unit) * (1 - 1e-9)) * unit, { maximumSignificantDigits: 2 });
 }
-const numbered = (value) => number(value, { maximumSignificantDigits: 3 });
+export const numbered = (value) => number(value, { maximumSignificantDigits: 3 });
 
 export const NO_ANSWER = "no answer"; // the symbol that a form adds to a question that may be left out
 
@@ -51,11 +51,12 @@ export function formNumbers(form, parts) {
   };
 }
 
-/** Who answers what, and why. */
+/** Who answers what, and why. Of those that are drawn two related questions are one. */
 export function spendingWords({ form, spendings: [best] }) {
   const count = form.parts.length;
-  if (best.drawn >= count) return text("forms.everything", { count });
-  return text("forms.drawn", { count: best.drawn, of: count });
+  if (best.drawn >= count) return text("forms.everything", { count: form.questions.length });
+  const pairs = form.parts.some(({ questions }) => questions.length > 1) && text("relate.asOne");
+  return sentences(text("forms.drawn", { count: best.drawn, of: count }), pairs);
 }
 
 /** That some answers may be seen, where that is so. */
@@ -64,13 +65,15 @@ export function seenWords(form, { seen }) {
   return titles.length ? text("forms.seen", { questions: listed(titles.map((title) => `“${title}”`)) }) : "";
 }
 
+/** How far off a question is, and of what. */
+export const errorWords = ({ measure, error }) =>
+  text(`forms.${measure}`, { error: twoDigits(measure === "share" ? 100 * error : error) });
+
 /** Of each question its title, how far off it is, and how many are asked. */
 export function sharpnessRows(found) {
   const { form, n } = found;
   const people = text("forms.asked", { count: Math.round((n * found.spendings[0].drawn) / form.parts.length) });
-  const error = ({ measure, error: off }) =>
-    text(`forms.${measure}`, { error: twoDigits(measure === "share" ? 100 * off : off) });
-  return found.questions.map((one) => [one.title || one.name, error(one), people]);
+  return found.questions.map((one) => [one.title || one.name, errorWords(one), people]);
 }
 
 /** Heads and rows for experts: mechanisms, and what other ways to spend the budget need. */
@@ -115,7 +118,7 @@ export function screens({ title, introduction, thanks, closes, questions }) {
     number: i + 1,
     of: questions.length,
     choices: kind === "closed" || kind === "ordered" ? symbols.map(symbolText) : undefined,
-    line: kind === "open",
+    line: kind === "open" || kind === "free",
     scale: kind === "number" ? [low, high] : undefined,
     skip: Boolean(skip),
   }));

@@ -38,6 +38,7 @@ export function showForm(found, n) {
     el("h3", {}, text("forms.sharp")),
     el("ul", { id: "sharpness", class: "sharp" }, ...sharp),
     el("p", { class: "quiet small" }, text("forms.nine")),
+    el("div", { id: "relating" }),
   );
   fill(
     $("mechanism"),

@@ -37,7 +37,8 @@ function modules({ parts, encoding, mechanism }) {
   const { kind } = mechanism;
   if (encoding.kind === "neighbours") return [import("./near.js"), load("near")];
   if (TABLES.includes(kind)) return [import("./tables.js"), load("tables")];
-  return [import("./plain.js"), ...(kind === "bitflip" ? [import("./marks.js"), load("marks")] : [])];
+  const more = kind === "bitflip" ? "marks" : encoding.kind === "prefixes" && "prefixes";
+  return [import("./plain.js"), ...(more ? [import(`./${more}.js`), load(more)] : [])];
 }
 
 /** The kind of a survey, by what its file says. */

@@ -1,6 +1,7 @@
 /** What Ask asks of the planner, and a plan in words and as a chart. No element is touched here. */
 
 import { percent, points, sentence } from "./common.js";
+import * as free from "./free.js";
 import { digits, isolated, number, text } from "./texts.js";
 import { isAtLeast, privacy, SCALE } from "./words.js";
 
@@ -25,6 +26,7 @@ const ALPHABETS = {
     numberOf(candidates) >= 2
       ? { candidates: Math.round(numberOf(candidates)), text: reading }
       : text("ask.sayCandidates"),
+  free: free.answers,
   number({ low, high, by, step, bins, outside }) {
     if (!(numberOf(low) < numberOf(high))) return text("ask.sayNumbers");
     const stepped = by === "bySteps";
@@ -61,14 +63,18 @@ export function request({ kind, goal, name, limits, ...fields }) {
   );
   const [least, most] = limits;
   const answers = ALPHABETS[kind](fields);
+  const wanted = kind === "free" && free.goal(fields, byError);
   if (!name) return text("ask.writeQuestion");
-  if (kind !== "open" && typeof answers === "string") return answers;
+  if (!["open", "free"].includes(kind) && typeof answers === "string") return answers;
   if (!(people >= 10)) return text("ask.sayPeople");
+  if (typeof wanted === "string") return wanted;
   if (byError && isAboutMean(kind) && !(mean > 0)) return text("ask.sayMean");
-  if (byError && !isAboutMean(kind) && !(error > 0 && error < 100)) return text("ask.sayShare");
+  if (byError && !wanted && !isAboutMean(kind) && !(error > 0 && error < 100)) return text("ask.sayShare");
   if (!byError && !(epsilon >= Number(least) && epsilon <= Number(most)))
     return text("ask.sayEpsilon", { least: Number(least), most: Number(most) });
   if (typeof answers === "string") return answers;
+  if (wanted)
+    return { n: Math.round(people), name, ...answers, ...wanted, ...(!byError && { epsilon: String(epsilon) }) };
   const goals = isAboutMean(kind)
     ? [{ max_mean_error: mean }, { epsilon: String(epsilon) }]
     : [{ max_error: error / 100 }, { epsilon: String(epsilon), metric: "max" }];

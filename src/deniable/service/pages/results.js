@@ -15,6 +15,7 @@ import { open } from "./languages.js";
 import { distinctLines, fileName, heading } from "./naming.js";
 import { dayOf, endOf, halves, incomparable } from "./periods.js";
 import { problemText } from "./problems.js";
+import { AlphabetField, arrange } from "./search.fields.js";
 import { discovers, keptBack, Search } from "./search.js";
 import { drawShares, head } from "./shares.js";
 import { merged, readers, soFar } from "./sofar.js";
@@ -78,6 +79,7 @@ class Results {
   #ranges; // what shows two times as a table
   #tabulated; // the two times that it was asked for
   #search; // what finds texts that nobody listed
+  #alphabet; // what these are made of
   #rules;
   #closed = false;
   #gone = false;
@@ -190,6 +192,11 @@ class Results {
       (told) => say(told),
     );
     $("order").parentElement.hidden = true; // the largest come first
+    this.#alphabet = new AlphabetField(
+      this.#survey.alphabet.text,
+      guarded(() => this.look(this.#candidates)),
+    );
+    arrange(this.#alphabet, this.#candidates.length > 0);
     $("decoder").parentElement.hidden = true;
   }
 
@@ -361,7 +368,8 @@ class Results {
   /** What is asked of a search. */
   #found() {
     const { level, candidates } = this.#question();
-    return { level, candidates: candidates?.length ? candidates : undefined, ...this.#range() };
+    const alphabet = this.#alphabet.asked;
+    return { level, alphabet, candidates: candidates?.length ? candidates : undefined, ...this.#range() };
   }
 
   async #refreshForm(mine) {
@@ -511,8 +519,8 @@ class Results {
   async look(candidates) {
     this.#candidates = candidates;
     this.#trend.forgetChoice();
-    if (candidates.length <= 200)
-      history.replaceState(null, "", `#${new URLSearchParams(candidates.map((one) => ["candidate", one]))}`);
+    const kept = [...Object.entries(this.#alphabet?.written ?? {}), ...candidates.map((one) => ["candidate", one])];
+    if (candidates.length <= 200) history.replaceState(null, "", `#${new URLSearchParams(kept)}`);
     await this.#refresh();
   }
 }

@@ -47,9 +47,11 @@ function precision({ figures, level, estimates }, reach, sure) {
 
 /** The chart, the tables and the sentences of a result; `picture` draws. */
 export async function drawShares(shares, picture, heading) {
-  const { level, estimates, unallocated, figures, density } = shares;
+  const { level, estimates, unallocated, figures, density, searched } = shares;
   $("figures-words").textContent = figures ? figureWords(figures, level) : "";
-  for (const id of ["order", "top"]) $(id).parentElement.hidden = Boolean(density); // bins have one order
+  // Bins have one order, and of what was searched for the largest come first.
+  $("order").parentElement.hidden = Boolean(density || searched);
+  $("top").parentElement.hidden = Boolean(density);
   const most = Number($("top").value);
   const largest = new Set(bySize(estimates).slice(0, most));
   const ordered = inOrder(estimates, $("order").value);

@@ -5,6 +5,7 @@
 
 import { $, ask, el, fill, sentence, short, tell } from "./common.js";
 import { answered, draftQuestions, isForm } from "./form.asking.js";
+import { pairPlaces } from "./form.pairs.js";
 import { problemText } from "./problems.js";
 import { moment, text } from "./texts.js";
 import { fromField, toField } from "./written.js";
@@ -187,7 +188,7 @@ export function editOf({ survey, rules, reports, looked }) {
   const people = reports >= 10 ? reports : undefined;
   return {
     question: survey.name,
-    ...(isForm(survey) ? { questions: draftQuestions(survey) } : answered(survey, looked)),
+    ...(isForm(survey) ? { questions: draftQuestions(survey), relate: pairPlaces(survey) } : answered(survey, looked)),
     epsilon,
     closes,
     people,

@@ -68,7 +68,7 @@ test("every word that a template shows has a text, and none stays English", () =
   }
 });
 
-test("what rows are named by is what the legend has, and an answer that is spelled like a word of a chart stays", () => {
+test("rows are named as the legend has it, and an answer that is spelled like a word of a chart stays", () => {
   read("de");
   try {
     const { density } = { density: filled(templates, whats.density()) };

@@ -1,8 +1,8 @@
 /**
  * Which language a page speaks: the one chosen here before, else the first that the browser asks for, else English. A
- * page names the sections of texts that it needs in `data-texts`, says where each stands by `data-text` (inside, with the
- * value of a choice as `count` or `share`) or `data-label` (the name of something without words), and has a place for
- * the switch: `#languages`.
+ * page names the sections of texts that it needs in `data-texts`, says where each stands by `data-text` (inside, with
+ * the value of a choice as `count` or `share`) or `data-label` (the name of something without words), and has a place
+ * for the switch: `#languages`.
  */
 
 import { $, el, fill } from "./page.js";

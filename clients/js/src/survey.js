@@ -29,9 +29,9 @@ const ENCODINGS = {
 // Tables of weights have parameters of their own.
 const TABLES = { __proto__: null, sensitive, "sensitive-design": sensitive, blocks, budgets, table: full };
 const MECHANISMS = { __proto__: null, krr, bitflip, subset, ...TABLES };
-// How people take part; a survey that they answer once says nothing about it.
-const AGAIN =
-  /^(event|window:(hour|day|week)((:turnover=(0|1|0\.\d{0,3}[1-9]))?(:change=(0|1|0\.\d{0,3}[1-9]))?|:share=1\/(?!1$)[1-9]\d{0,4}))$/;
+// How people take part in windows; what is stated of them comes in this order.
+const WINDOWS =
+  /^window:(hour|day|week)((:(turnover(?!.*:t)|change(?!.*:))=(0|1|0\.\d{0,3}[1-9]))*|:share=1\/(?!1$|0)\d{1,5})$/;
 
 /** A survey from its fields; `stated` is what they must say, thresholds and digest included. */
 export function remake(given) {
@@ -52,7 +52,7 @@ export function remake(given) {
   // Optimised flips of a bit give it all of epsilon, so an answer may have but one.
   const bits = one || clear ? 1 : 64;
   need(
-    participation === undefined || AGAIN.test(participation),
+    [undefined, "event"].includes(participation) || WINDOWS.test(participation),
     `participation must be event or window:day, :hour, :week, got ${participation}`,
   );
   // By code points, as in Python: a character outside the basic plane counts once.

@@ -281,6 +281,29 @@ def test_numbers_are_in_their_own_order_unless_told(server: Server, fresh: Open)
     assert page.locator("#shares-table tbody th").all_inner_texts() == ["1", "2", "3", "4", "5"]
 
 
+def test_turnover_and_change_are_asked_where_people_take_part_again(server: Server, fresh: Open) -> None:
+    survey = dn.krr(symbols=["walk", "bus", "bike"], epsilon=2, name="How did you come?", participation="event")
+    server.create(survey, minimum=1, results="public")
+    page = fresh(viewport=PHONE)
+    page.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
+    scripted(page, survey, ["walk", "bus", "bus", "bike"] * 5)
+    page.locator("#shares svg").wait_for()
+    page.locator("#experts summary").first.click()
+    page.locator("#turnover").select_option("0.05")
+    with page.expect_request(lambda request: request.url.endswith("/estimate")) as asked:
+        page.locator("#change").select_option("0.1")
+    told = asked.value.post_data_json
+    assert told is not None
+    assert (told["turnover"], told["change"]) == (0.05, 0.1)
+    fits(page)
+    once = survey_of("How did you come, once?")
+    server.create(once, minimum=1, results="public")
+    page.goto(address(server, f"/results/{once.digest}", token=ADMIN))
+    page.locator("#question", has_text="How did you come, once?").wait_for()
+    assert page.locator("#turnover-part").is_hidden()
+    assert page.locator("#change-part").is_hidden()
+
+
 @pytest.mark.slow
 def test_statistics_are_for_experts_and_intervals_of_people_are_cut(server: Server, fresh: Open) -> None:
     survey = survey_of("Who needs statistics?", epsilon=0.5)

@@ -49,6 +49,11 @@ def test_ranges_have_the_error_bars_of_devices_that_repeat_their_noise(tmp_path:
             known = (await call.admin("POST", path + "/estimate", {"turnover": 0.5})).json()
             assert known["shared_noise"].startswith("5 windows share devices, which repeat their noise, but for a turn")
             assert known["estimates"][0]["standard_error"] < 0.8 * errors[0][0]
+            both = (await call.admin("POST", path + "/estimate", {"turnover": 0.5, "change": 0.4})).json()
+            assert "and 40 % of answers that are drawn anew each window" in both["shared_noise"]
+            assert both["estimates"][0]["standard_error"] < 0.95 * known["estimates"][0]["standard_error"]
+            wrong = await call.admin("POST", path + "/estimate", {"turnover": 0.5, "change": -1})
+            assert wrong.json()["detail"] == "change must be a number from 0 to 1, for instance 0.1"
             wrong = await call.admin("POST", path + "/estimate", {"turnover": 1.5})
             assert wrong.json()["detail"] == "turnover must be a number from 0 to 1, for instance 0.05"
             change = (await call.admin("GET", f"{path}/difference?against_to={starts[2]}&from={starts[2]}")).json()

@@ -8,7 +8,7 @@ rank one, which has a closed-form inverse. Once the steps are small their produc
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -143,7 +143,7 @@ class _Product:
         self.double = design.symbols * design.cohorts < _WORTH_ROUNDING
         self.rounded = False  # whether any product was in single precision
         self._heaviest = float(weights.max())
-        self._light = (weights / self._heaviest).astype(np.float32)
+        self._light: npt.NDArray[Any] = (weights / self._heaviest).astype(np.float32)
         self._first = 0.0  # size of the first direction
 
     def __call__(self, x: Floats) -> Floats:
@@ -152,6 +152,6 @@ class _Product:
         if self.double or not 0 < size <= _SMALL_DIRECTION * self._first:
             return self.design.adjoint(self.weights * self.design.forward(x))
         self.rounded = True
-        scaled = (x / size).astype(np.float32)  # so that nothing leaves the range of single precision
+        scaled: npt.NDArray[Any] = (x / size).astype(np.float32)  # so that nothing leaves the range of single precision
         product = self.design.adjoint(self._light * self.design.forward(scaled))
         return product.astype(np.float64) * (size * self._heaviest)

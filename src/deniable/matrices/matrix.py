@@ -2,7 +2,7 @@
 
 H(y, c | s) = 1 when symbol s occupies cell y in cohort c. It depends on the encoding and the candidates alone, not on
 epsilon or on the data, so one `Design` (and one factorisation of its Gram matrix) serves every tally, every epsilon
-and every day of a survey. Theory and decoders share it. Its products are those of `grouped`.
+and every day of a survey. Theory and decoders share it. Its products are those of `fused`.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from deniable.columns import Cells
 from deniable.matrices.factor import GramFactor
-from deniable.matrices.grouped import GroupedCohorts
+from deniable.matrices.fused import FusedCohorts
 from deniable.matrices.pairs import RowBlock, counted, gathered, multiplied
 from deniable.matrices.triangles import add_squares
 
@@ -97,8 +97,8 @@ class Design:
         return self.table[0, :, symbols]
 
     @cached_property
-    def _grouped(self) -> GroupedCohorts:
-        return GroupedCohorts(self.table, self.cells)
+    def _fused(self) -> FusedCohorts:
+        return FusedCohorts(self.table, self.cells)
 
     def forward(self, p: Floats) -> Floats:
         """H p: the share of respondents who occupy each cell.
@@ -113,7 +113,7 @@ class Design:
         ndarray
             Shape (C, k).
         """
-        return self._grouped.forward(p)
+        return self._fused.forward(p)
 
     def adjoint(self, values: Floats) -> Floats:
         """H' v: the sum of v over the cells of each symbol.
@@ -134,7 +134,7 @@ class Design:
         return np.asarray(self._adjoint(values[None])[0])
 
     def _adjoint(self, stack: Floats) -> Floats:
-        return self._grouped.adjoint(stack)
+        return self._fused.adjoint(stack)
 
     def weighted_gram(self, weights: Floats | None = None) -> Floats:
         """H' diag(w) H; without weights the Gram matrix H' H.

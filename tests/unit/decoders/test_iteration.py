@@ -11,7 +11,7 @@ from deniable.decoders import least_squares
 from deniable.decoders.iteration import preconditioned_cg
 from deniable.decoders.least_squares import conjugate_gradients
 from deniable.matrices import Design, design_of
-from deniable.matrices.grouped import _fill, _fold
+from deniable.matrices.fused import _fill, _fold
 
 Floats = npt.NDArray[np.float64]
 

@@ -29,7 +29,7 @@ _WORTH_THREADS = 1 << 20  # entries from which several threads are faster than o
 Floats = npt.NDArray[np.float64]
 
 
-class GroupedCohorts:
+class FusedCohorts:
     """H of one list of candidates, with the cohorts in groups.
 
     Products of arrays of `float32` are computed in single precision, which takes three quarters of the time.
@@ -43,11 +43,11 @@ class GroupedCohorts:
 
     Examples
     --------
-    >>> grouped = GroupedCohorts(np.array([[[0, 1, 1]], [[1, 0, 1]]]), 2)
-    >>> grouped.forward(np.array([0.5, 0.25, 0.25]))
+    >>> fused = FusedCohorts(np.array([[[0, 1, 1]], [[1, 0, 1]]]), 2)
+    >>> fused.forward(np.array([0.5, 0.25, 0.25]))
     array([[0.5 , 0.5 ],
            [0.25, 0.75]])
-    >>> grouped.adjoint(np.array([[[1.0, 2.0], [10.0, 20.0]]]))
+    >>> fused.adjoint(np.array([[[1.0, 2.0], [10.0, 20.0]]]))
     array([[21., 12., 22.]])
     """
 

@@ -38,9 +38,14 @@ def counts_of(cell: Cell, chunk: int) -> npt.NDArray[np.int64]:
     return rng.multinomial(cell.n, law_of(cell), size=CHUNK)
 
 
+def answers_path(cell: Cell, chunk: int, folder: Path) -> Path:
+    """The file of one chunk."""
+    return folder / f"{cell.population}-{cell.bins}-{cell.epsilon:g}-{cell.n}-{chunk}.npy"
+
+
 def answers_of(cell: Cell, chunk: int, folder: Path) -> Floats:
     """The shares that the default decoder gives for them, by rows; made if the folder does not have them."""
-    path = folder / f"{cell.population}-{cell.bins}-{cell.epsilon:g}-{cell.n}-{chunk}.npy"
+    path = answers_path(cell, chunk, folder)
     if not path.exists():
         survey = survey_of(cell)
         estimates = dn.decode_all([dn.Tally(survey, [row.tolist()]) for row in counts_of(cell, chunk)])

@@ -1,13 +1,15 @@
 """Numbers: errors against EM with smoothing, and the coverage of intervals; `python -m studies.numbers` makes both.
 
-`--errors R` and `--coverage R` say how many surveys are simulated in each cell; `numbers_page.py` writes the page. What
-is not begun after `--seconds` is left out, and made by the next call.
+`--errors R`, `--shares R` and `--quantiles R` say how many surveys are simulated in each cell; `numbers_page.py` writes
+the page. What is not begun after `--seconds` is left out, and made by the next call. Means and shares are linear in the
+counts and cost nothing; quantiles need the decoder's answers, which are kept in `--answers` (`number_answers.py`).
 """
 
 import argparse
 import csv
 import math
 import time
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, astuple, dataclass, fields
 from functools import cache, partial
@@ -22,20 +24,20 @@ from deniable.decoders.bounded import unit_limits
 from deniable.decoders.limits import SkewedLimits
 from deniable.decoders.quantiles import blurs_of, choose, edges_of, inverted, moved_by, ramps, spread
 from deniable.matrices import NeighbourDesign, design_of
-from studies.number_answers import CHUNK, answers_of, counts_of, law_of
-from studies.number_cells import BINS, POPULATIONS, SMOOTH, Cell, cells, population, survey_of
+from studies.number_answers import CHUNK, answers_of, answers_path, counts_of, law_of
+from studies.number_cells import BINS, POPULATIONS, Cell, cells, population, survey_of
 from studies.square_wave import em_smoothed
 
 Floats = npt.NDArray[np.float64]
 
-FIGURES = ("mean", "quartile 1", "median", "quartile 3", "share 0 to 25 %", "share 25 to 50 %", "share 62.5 to 87.5 %")
+LINEAR = ("mean", "share 0 to 25 %", "share 25 to 50 %", "share 62.5 to 87.5 %")  # figures
+ASKED = ("quartile 1", "median", "quartile 3", "decile 1")  # the last is at the foot of a large atom of spiky
 QUANTILES = (0.25, 0.5, 0.75, 0.1)
-DECILE = "decile 1"  # of spiky it is at the foot of a large atom
-BARE = tuple(f"{figure}, no bins added" for figure in FIGURES[1:4])  # intervals for smooth populations, whatever it is
+FIGURES = (LINEAR[0], *ASKED[:3], *LINEAR[1:])
+BARE = tuple(f"{figure}, no bins added" for figure in ASKED[:3])  # intervals for smooth populations, whatever it is
 RANGES = ((0.0, 0.25), (0.25, 0.5), (0.625, 0.875))  # of the scale: multiples of an eighth, which are edges
 ERRORS = Path("docs/results/numbers.csv")
 COVERAGE = Path("docs/results/numbers-coverage.csv")
-LINEAR = 10_000  # surveys whose means and shares are asked: a standard error of 0.2 points
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,46 +96,68 @@ def errors(cell: Cell, repeats: int, seed: int = 2020) -> list[ErrorRow]:
     return rows
 
 
-def coverage(cell: Cell, repeats: int, folder: Path, seed: int = 2022) -> list[CoverageRow]:
-    """Intervals of many simulated tallies at once; the first tally is also asked through `Estimate`, and compared.
+def shares(cell: Cell, repeats: int, seed: int = 2022) -> list[CoverageRow]:
+    """Intervals of the mean and of shares, which are linear in the counts, of many simulated tallies at once."""
+    survey, p, law = survey_of(cell), population(cell.population, cell.bins), law_of(cell)
+    rows = _linear_rows(cell.bins)
+    on_cells, counted = _weights(survey, rows), _Counted(cell, dict(zip(LINEAR, (rows @ p).tolist(), strict=True)))
+    rng = np.random.default_rng([seed, *map(ord, repr(cell))])
+    for _ in range(0, repeats, CHUNK):
+        frequencies = rng.multinomial(cell.n, law, size=CHUNK) / cell.n
+        counted.add(_linear(_limits(survey, on_cells, frequencies, cell.n)))
+    return counted.rows()
 
-    Numbers are spread evenly over each bin (`binning=False`). Means and shares are linear in the counts and cost
-    nothing, so they are repeated `LINEAR` times. Intervals of quantiles depend on the decoder's answers, which are kept
-    in `folder` (`number_answers`); those of populations with atoms are repeated a third as often.
+
+def quantiles(cell: Cell, repeats: int, folder: Path) -> list[CoverageRow]:
+    """Intervals of quantiles of at least so many simulated tallies, and of all whose answers are in `folder`.
+
+    The first tally is also asked through `Estimate`, and compared. Numbers are spread evenly over each bin
+    (`binning=False`).
     """
-    survey, p, design = survey_of(cell), population(cell.population, cell.bins), design_of(survey_of(cell))
-    assert isinstance(design, NeighbourDesign)
-    size, bounds = cell.bins, np.linspace(0, 1, cell.bins + 1)
-    asked = np.stack([(bounds[:-1] >= a - 1e-9) & (bounds[1:] <= b + 1e-9) for a, b in RANGES]).astype(np.float64)
-    linear = np.vstack([(bounds[:-1] + bounds[1:]) / 2, asked])
+    survey, p = survey_of(cell), population(cell.population, cell.bins)
     before = np.append(0.0, np.cumsum(p))
     places = [int(np.searchsorted(before, q)) - 1 for q in QUANTILES]
-    quantiles = [float(bounds[i] + (q - before[i]) / p[i] / size) for i, q in zip(places, QUANTILES, strict=True)]
-    truths = dict(zip(FIGURES, [float(linear[0] @ p), *quantiles[:3], *(asked @ p).tolist()], strict=True))
-    truths |= dict(zip((DECILE, *BARE), (quantiles[3], *quantiles[:3]), strict=True))
-    held, widths, done = dict.fromkeys(truths, 0.0), dict.fromkeys(truths, 0.0), dict.fromkeys(truths, 0)
-
-    def add(found: dict[str, Floats]) -> None:
-        for figure, limits in found.items():
-            held[figure] += ((limits[:, 0] <= truths[figure]) & (limits[:, 1] >= truths[figure])).sum()
-            widths[figure] += (limits[:, 1] - limits[:, 0]).sum()
-            done[figure] += len(limits)
-
-    on_cells, table = _weights(survey, linear), _weights(survey, _rows(size))
-    chunks = repeats // CHUNK if cell.population in SMOOTH else max(repeats // CHUNK // 3, 1)
-    for chunk in range(chunks):
+    truths = [(i + (q - before[i]) / p[i]) / cell.bins for i, q in zip(places, QUANTILES, strict=True)]
+    counted = _Counted(cell, dict(zip((*ASKED, *BARE), map(float, (*truths, *truths[:3])), strict=True)))
+    table, chunk = _weights(survey, _rows(cell.bins)), 0
+    while chunk < repeats // CHUNK or answers_path(cell, chunk, folder).exists():
         counts, answers = counts_of(cell, chunk), answers_of(cell, chunk, folder)
         found = _quantiles(survey, counts, _limits(survey, table, counts / cell.n, cell.n), answers)
         if chunk == 0:
-            several = _linear(_limits(survey, on_cells, counts[:1] / cell.n, cell.n)) | found
-            tally = dn.Tally(survey, [counts[0].tolist()])
-            _compare(dn.decode(tally), np.stack([several[figure][0] for figure in FIGURES]))
-        add(found)
-    rng, law = np.random.default_rng([seed, *map(ord, repr(cell))]), law_of(cell)
-    for _ in range(0, LINEAR, CHUNK):
-        add(_linear(_limits(survey, on_cells, rng.multinomial(cell.n, law, size=CHUNK) / cell.n, cell.n)))
-    where = (cell.population, cell.bins, cell.epsilon, cell.n)
-    return [CoverageRow(*where, f, done[f], held[f] / done[f], widths[f] / done[f]) for f in truths if done[f]]
+            linear = _limits(survey, _weights(survey, _linear_rows(cell.bins)), counts[:1] / cell.n, cell.n)
+            _compare(dn.decode(dn.Tally(survey, [counts[0].tolist()])), _linear(linear) | found)
+        counted.add(found)
+        chunk += 1
+    return counted.rows()
+
+
+class _Counted:
+    """How many intervals hold the truth, and the sum of their widths, by figure."""
+
+    def __init__(self, cell: Cell, truths: dict[str, float]) -> None:
+        self.cell, self.truths = cell, truths
+        self.held, self.widths, self.done = (dict.fromkeys(truths, 0.0) for _ in range(3))
+
+    def add(self, found: dict[str, Floats]) -> None:
+        for figure, limits in found.items():
+            truth = self.truths[figure]
+            self.held[figure] += ((limits[:, 0] <= truth) & (limits[:, 1] >= truth)).sum()
+            self.widths[figure] += (limits[:, 1] - limits[:, 0]).sum()
+            self.done[figure] += len(limits)
+
+    def rows(self) -> list[CoverageRow]:
+        where = astuple(self.cell)
+        return [
+            CoverageRow(*where, f, int(n), float(self.held[f] / n), float(self.widths[f] / n))
+            for f, n in self.done.items()
+        ]
+
+
+def _linear_rows(size: int) -> Floats:
+    """The numbers that bins stand for, and whether they are in each of the ranges."""
+    bounds = np.linspace(0, 1, size + 1)
+    asked = [(bounds[:-1] >= a - 1e-9) & (bounds[1:] <= b + 1e-9) for a, b in RANGES]
+    return np.vstack([(bounds[:-1] + bounds[1:]) / 2, *asked])
 
 
 def _rows(size: int) -> Floats:
@@ -173,8 +197,8 @@ def _limits(survey: dn.Survey, on_cells: Floats, m: Floats, n: int) -> tuple[Flo
 def _linear(found: tuple[Floats, Floats, Floats]) -> dict[str, Floats]:
     """Intervals of the mean and the shares, one row a tally."""
     raw, _, limits = found
-    shares = {f: unit_limits(raw[:, i], limits[:, i], 0.05) for i, f in enumerate(FIGURES[4:], 1)}
-    return {FIGURES[0]: limits[:, 0]} | shares
+    found = {f: unit_limits(raw[:, i], limits[:, i], 0.05) for i, f in enumerate(LINEAR[1:], 1)}
+    return {LINEAR[0]: limits[:, 0]} | found
 
 
 def _quantiles(
@@ -204,17 +228,18 @@ def _quantiles(
             intervals[k, i] = first - more, last + more, first, last
     intervals = np.clip(intervals / size, 0, 1)
     kept, bare = intervals[..., :2], intervals[..., 2:]
-    return dict(zip((*FIGURES[1:4], DECILE, *BARE), (*kept, *bare[:3]), strict=True))
+    return dict(zip((*ASKED, *BARE), (*kept, *bare[:3]), strict=True))
 
 
-def _compare(estimate: dn.Estimate, found: Floats) -> None:
+def _compare(estimate: dn.Estimate, found: dict[str, Floats]) -> None:
     """What is simulated in bulk is what the library says, but for four pseudo-reports and one report's move."""
-    figures = [estimate.mean(), *(estimate.quantile(q) for q in QUANTILES[:3])]
-    figures += [estimate.share(a, b) for a, b in RANGES]
-    asked = np.array([figure.interval(binning=False) for figure in figures])
-    # Where a limit first reaches q it jumps from one crossing to the next, so quantiles are compared less strictly.
-    allowed = (asked[:, 1] - asked[:, 0]) * np.where(["quartile" in f or f == "median" for f in FIGURES], 0.5, 0.05)
-    assert (np.abs(asked - found) <= allowed[:, None] + 2e-3).all(), (asked, found)
+    figures = {LINEAR[0]: estimate.mean()} | dict(zip(ASKED, map(estimate.quantile, QUANTILES), strict=True))
+    figures |= {f: estimate.share(a, b) for f, (a, b) in zip(LINEAR[1:], RANGES, strict=True)}
+    for name, figure in figures.items():
+        asked = np.array(figure.interval(binning=False))
+        # Where a limit first reaches q it jumps from one crossing to the next, so quantiles are compared less strictly.
+        allowed = (asked[1] - asked[0]) * (0.5 if name in ASKED else 0.05) + 2e-3
+        assert (np.abs(asked - found[name][0]) <= allowed).all(), (name, asked, found[name][0])
 
 
 def write(path: Path, rows: list[Any]) -> None:
@@ -233,23 +258,28 @@ def read(path: Path, kind: type[Any]) -> list[Any]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--errors", type=int, default=0)
-    parser.add_argument("--coverage", type=int, default=0)
+    parser.add_argument("--shares", type=int, default=0)
+    parser.add_argument("--quantiles", type=int, default=0)
+    parser.add_argument("--answers", type=Path, default=Path("answers"), help="what number_answers.py has made")
     parser.add_argument("--bins", type=int, nargs="*", default=BINS)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--folder", type=Path, default=ERRORS.parent)
     args = parser.parse_args()
     started = time.monotonic()
-    tasks: list[tuple[int, str, Any, Any]] = [
-        (args.errors, ERRORS.name, ErrorRow, errors),
-        (args.coverage, COVERAGE.name, CoverageRow, coverage),
+    of_answers = partial(quantiles, folder=args.answers)
+    tasks: list[tuple[int, str, Any, Any, str, Sequence[str]]] = [
+        (args.errors, ERRORS.name, ErrorRow, errors, "distance", ("Wasserstein", "Kolmogorov")),
+        (args.shares, COVERAGE.name, CoverageRow, shares, "figure", LINEAR),
+        (args.quantiles, COVERAGE.name, CoverageRow, of_answers, "figure", (*ASKED, *BARE)),
     ]
-    for repeats, name, kind, measure in tasks:
+    for repeats, name, kind, measure, column, measured in tasks:
         if not repeats:
             continue
         path = args.folder / name
-        rows = [row for row in (read(path, kind) if path.exists() else []) if row.repeats >= repeats]
-        done = {(row.population, row.bins, row.epsilon, row.n) for row in rows}
+        every = read(path, kind) if path.exists() else []
+        rows = [row for row in every if getattr(row, column) not in measured or row.repeats >= repeats]
+        done = {_cell(row) for row in rows if getattr(row, column) in measured}
         left = [cell for cell in cells() if cell.bins in args.bins and astuple(cell) not in done]
         left.sort(key=lambda cell: -cell.bins)  # the long ones first
         with ProcessPoolExecutor(args.jobs) as pool:
@@ -267,6 +297,10 @@ def main() -> None:
                 for future in ended:
                     rows += future.result()
                 write(path, sorted(rows, key=_place))
+
+
+def _cell(row: Any) -> tuple[Any, ...]:
+    return row.population, row.bins, row.epsilon, row.n
 
 
 def _place(row: Any) -> tuple[Any, ...]:

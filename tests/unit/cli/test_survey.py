@@ -250,7 +250,7 @@ def test_notice_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         ([["a", "b"], ["c", "d"]], "The true answer is sent with probability 73 %; otherwise another"),
         (
             [["a", "b"], ["c", "d", "e"]],
-            "The true answer is sent with a probability from 57 % to 73 %, by the size of its group; otherwise another",
+            "The true answer is sent with a probability from 58 % to 73 %, by the size of its group; otherwise another",
         ),
     ],
     ids=["even", "uneven"],

@@ -119,7 +119,7 @@ def quantiles(cell: Cell, repeats: int, folder: Path) -> list[CoverageRow]:
     places = [int(np.searchsorted(before, q)) - 1 for q in QUANTILES]
     truths = [(i + (q - before[i]) / p[i]) / cell.bins for i, q in zip(places, QUANTILES, strict=True)]
     counted = _Counted(cell, dict(zip((*ASKED, *BARE), map(float, (*truths, *truths[:3])), strict=True)))
-    table, chunk = _weights(survey, _rows(cell.bins)), 0
+    table, chunk = _weights(survey, _rows(survey)), 0
     while chunk < repeats // CHUNK or answers_path(cell, chunk, folder).exists():
         counts, answers = counts_of(cell, chunk), answers_of(cell, chunk, folder)
         found = _quantiles(survey, counts, _limits(survey, table, counts / cell.n, cell.n), answers)
@@ -160,9 +160,10 @@ def _linear_rows(size: int) -> Floats:
     return np.vstack([(bounds[:-1] + bounds[1:]) / 2, *asked])
 
 
-def _rows(size: int) -> Floats:
+def _rows(survey: dn.Survey) -> Floats:
     """The rows of the averaged distribution functions of all blurs, one after the other."""
-    return np.concatenate([ramps(edges_of(size), size, blur) for blur in blurs_of(size)])
+    size = len(survey.alphabet)
+    return np.concatenate([ramps(edges_of(survey), size, blur) for blur in blurs_of(size)])
 
 
 def _weights(survey: dn.Survey, rows: Floats) -> Floats:
@@ -207,7 +208,7 @@ def _quantiles(
     """Intervals of the quartiles, as `deniable.decoders.quantiles` makes them, and the same with no bins added."""
     size, (miss, r), design = answers.shape[1], survey.mechanism.affine, design_of(survey)
     assert isinstance(design, NeighbourDesign)
-    blurs, edges = blurs_of(size), edges_of(size)
+    blurs, edges = blurs_of(size), edges_of(survey)
     raw = design.factor.solve(design.adjoint((counts / counts.sum(axis=1, keepdims=True) - miss)[:, None] / r).T).T
     intervals = np.empty((len(QUANTILES), len(answers), 4))
     for i, answer in enumerate(answers):
@@ -217,7 +218,7 @@ def _quantiles(
         @cache
         def between(blur: int, limits: Floats = limits, values: Floats = values) -> tuple[Floats, Floats]:
             low, high = limits[blurs.index(blur)].T
-            return spread(values, edges, blur, low), spread(values, edges, blur, high)
+            return spread(values, edges, blur, low, high)
 
         def moved(blur: int, errors: Floats = errors, answer: Floats = answer) -> Floats:
             return moved_by(answer, blur, edges, errors[blurs.index(blur)])

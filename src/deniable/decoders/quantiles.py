@@ -32,15 +32,16 @@ from deniable.decoders.limits import SkewedLimits
 from deniable.decoders.quantity import Ordered, Quantity, ordered_size
 from deniable.decoders.quantity_limits import limits_of
 from deniable.errors import DecodeError
+from deniable.survey import Survey
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
-REACH = 3.0  # half intervals, the blur at most: intervals with less cover more than their level
+REACH = 2.5  # half intervals, the blur at most: intervals with less cover more than their level
 NARROWEST = 0.4  # of the largest blur, what is tried: smaller ones would hide jumps in their noise
 MOVED = 0.25  # standard errors by which smoothing may move a distribution function that counts as smooth
 _LEVEL = 0.95  # of the intervals that a blur is chosen by: so those of all levels contain each other
-_EDGES = 64  # at which limits are worked out, at most; between them the distance to the estimate is interpolated
+_EDGES = 64  # at which limits are worked out, at most; between them they are as far from the estimate as at the nearest
 
 
 class Smoothings:
@@ -48,7 +49,7 @@ class Smoothings:
 
     def __init__(self, estimate: Ordered) -> None:
         self.estimate, self.size = estimate, ordered_size(estimate)
-        self.blurs, self.edges = blurs_of(self.size), edges_of(self.size)
+        self.blurs, self.edges = blurs_of(self.size), edges_of(estimate.tally.survey)
         self._raw = np.append(0.0, np.cumsum(estimate.fit.raw))
         self._limits: dict[int, SkewedLimits] = {}
         self._chosen: dict[float, tuple[int, int]] = {}
@@ -62,7 +63,7 @@ class Smoothings:
     def between(self, blur: int, level: float = _LEVEL) -> tuple[Floats, Floats]:
         """The lower and the upper limits at all edges but the first and the last."""
         low, high = self.limits(blur).between(1 - level).T
-        return spread(self._raw, self.edges, blur, low), spread(self._raw, self.edges, blur, high)
+        return spread(self._raw, self.edges, blur, low, high)
 
     def moved(self, blur: int) -> Floats:
         """How far smoothing moves the decoder's distribution function at these edges, in standard errors."""
@@ -95,9 +96,10 @@ def choose(
 
     # The interval narrows as the blur grows, so this crosses zero once.
     most = blurs[bisect_right(blurs, 0.0, key=lambda blur: blur - REACH / 2 * width(blur)) - 1]
-    for blur in reversed([blur for blur in blurs if NARROWEST * most <= blur <= most]):
+    for blur in reversed([blur for blur in blurs if max(NARROWEST * most, 1) <= blur <= most]):
         if is_smooth(moved(blur), blur, *inverted(*between(blur), q)):
             return blur, 0
+    # No blur at all holds for every population, too, but where the function is flat noise crosses q far away.
     shortest, best = 0, width(0)
     for blur in blurs:
         if 2 * blur >= best:
@@ -183,13 +185,23 @@ def moved_by(shares: Floats, blur: int, edges: Places, errors: Floats) -> Floats
     return np.asarray(np.abs(smoothed(values, blur) - values)[1:-1] / np.interp(inner, edges, errors))
 
 
-def spread(values: Floats, edges: Places, blur: int, limits: Floats) -> Floats:
+def spread(values: Floats, edges: Places, blur: int, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Limits at every edge but the first and the last, from those at some edges.
 
-    Their distance to the smoothed `values` of a distribution function changes slowly, and is interpolated.
+    Between two edges they are as far from the smoothed `values` of a distribution function as at the one of both where
+    they are farther.
+
+    >>> low, high = spread(np.array([0.0, 0.2, 0.5, 0.9, 1.0]), np.array([1, 3]), 0, np.array([0.1, 0.7]), np.ones(2))
+    >>> low.round(2).tolist(), high.round(2).tolist()
+    ([0.1, 0.3, 0.7], [1.0, 1.3, 1.0])
     """
     centre, inner = smoothed(values, blur), np.arange(1, len(values) - 1)
-    return np.asarray(centre[1:-1] + np.interp(inner, edges, limits - centre[edges]))
+    before, after = np.searchsorted(edges, inner, side="right") - 1, np.searchsorted(edges, inner)
+    below, above = low - centre[edges], high - centre[edges]
+    return (
+        centre[1:-1] + np.minimum(below[before], below[after]),
+        centre[1:-1] + np.maximum(above[before], above[after]),
+    )
 
 
 def crossing(values: Floats, q: float, *, last: bool) -> float:
@@ -243,6 +255,11 @@ def blurs_of(size: int) -> list[int]:
     return sorted({0, *(round(2 ** (k / 2)) for k in range(2 * most.bit_length()) if round(2 ** (k / 2)) <= most)})
 
 
-def edges_of(size: int) -> Places:
-    """The edges at which limits are worked out: all but the first and the last, or some of them, evenly spread."""
-    return np.unique(np.linspace(1, size - 1, min(_EDGES, size - 1)).round().astype(np.intp))
+def edges_of(survey: Survey) -> Places:
+    """The edges at which limits are worked out: all but the first and the last, or some of them, evenly spread.
+
+    Two are at most half a window of cells apart: where an atom enters a window, variances jump.
+    """
+    size, own = len(survey.alphabet), survey.hashes
+    count = min(max(_EDGES, 2 * size // own), size - 1)
+    return np.unique(np.linspace(1, size - 1, count).round().astype(np.intp))

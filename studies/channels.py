@@ -133,6 +133,9 @@ All surveys have {people:,} people, whose answers are Zipf with exponent 1, in r
 the population, by the default decoder; ± is one standard error over {repeats} simulated surveys of 10, 100 and 1,000
 answers.
 
+Both tables are of the code since decision 0106. All budgets, and the rows of 10 answers, were made again with the code
+of decision 0120: every figure but the seconds is the same.
+
 ## Sensitive answers
 
 Only the sensitive answers are hidden by uRR and uBD, all of them by the others. *uBD* is the block-design form of least

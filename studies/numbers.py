@@ -1,17 +1,18 @@
 """Numbers: errors against EM with smoothing, and the coverage of intervals; `python -m studies.numbers` makes both.
 
-`--errors R` and `--coverage R` say how many surveys are simulated in each cell; `numbers_page.py` writes the page. What
-is not begun after `--seconds` is left out, and made by the next call.
+`--errors R`, `--shares R` and `--quantiles R` say how many surveys are simulated in each cell; `numbers_page.py` writes
+the page. What is not begun after `--seconds` is left out, and made by the next call. Means and shares are linear in the
+counts and cost nothing; quantiles need the decoder's answers, which are kept in `--answers` (`number_answers.py`).
 """
 
 import argparse
 import csv
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, astuple, dataclass, fields
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,35 +22,22 @@ import numpy.typing as npt
 import deniable as dn
 from deniable.decoders.bounded import unit_limits
 from deniable.decoders.limits import SkewedLimits
-from deniable.decoders.quantiles import blurs_of, inverted, is_smooth, ramps
+from deniable.decoders.quantiles import blurs_of, choose, edges_of, inverted, moved_by, ramps, spread
 from deniable.matrices import NeighbourDesign, design_of
+from studies.number_answers import CHUNK, answers_of, answers_path, counts_of, law_of
+from studies.number_cells import BINS, POPULATIONS, Cell, cells, population, survey_of
 from studies.square_wave import em_smoothed
 
 Floats = npt.NDArray[np.float64]
 
-EPSILONS = (0.5, 1.0, 2.0, 4.0)
-PEOPLE = (10**4, 10**5, 10**6)
-BINS = (256, 1024)
-POPULATIONS = ("beta", "bimodal", "spiky", "uniform", "point")
-SMOOTH = ("beta", "bimodal", "uniform")  # populations without atoms
-FIGURES = ("mean", "quartile 1", "median", "quartile 3", "share 0 to 25 %", "share 25 to 50 %", "share 62.5 to 87.5 %")
-QUANTILES = (0.25, 0.5, 0.75)
-BARE = tuple(f"{figure}, no bins added" for figure in FIGURES[1:4])  # intervals for smooth populations, whatever it is
+LINEAR = ("mean", "share 0 to 25 %", "share 25 to 50 %", "share 62.5 to 87.5 %")  # figures
+ASKED = ("quartile 1", "median", "quartile 3", "decile 1")  # the last is at the foot of a large atom of spiky
+QUANTILES = (0.25, 0.5, 0.75, 0.1)
+FIGURES = (LINEAR[0], *ASKED[:3], *LINEAR[1:])
+BARE = tuple(f"{figure}, no bins added" for figure in ASKED[:3])  # intervals for smooth populations, whatever it is
 RANGES = ((0.0, 0.25), (0.25, 0.5), (0.625, 0.875))  # of the scale: multiples of an eighth, which are edges
 ERRORS = Path("docs/results/numbers.csv")
 COVERAGE = Path("docs/results/numbers-coverage.csv")
-LINEAR = 10_000  # surveys whose means and shares are asked: a standard error of 0.2 points
-_AT_ONCE = 100  # surveys whose intervals are worked out together
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One setting: a population in some bins, an epsilon, a number of people."""
-
-    population: str
-    bins: int
-    epsilon: float
-    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,44 +79,9 @@ class CoverageRow:
     width: float
 
 
-def population(name: str, bins: int) -> Floats:
-    """The shares of the bins of one of the populations.
-
-    >>> [float(population(name, 256).sum().round(12)) for name in POPULATIONS]
-    [1.0, 1.0, 1.0, 1.0, 1.0]
-    """
-    x = (np.arange(bins) + 0.5) / bins
-    incomes = np.exp(-0.5 * (np.log(x / 0.25) / 0.6) ** 2) / x
-    if name == "beta":
-        p = x**4 * (1 - x)
-    elif name == "bimodal":
-        p = 0.6 / 0.07 * np.exp(-0.5 * ((x - 0.3) / 0.07) ** 2) + 0.4 / 0.05 * np.exp(-0.5 * ((x - 0.75) / 0.05) ** 2)
-    elif name == "spiky":  # incomes: four fifths round them, most to a multiple of an eighth of that
-        place, round_to = np.arange(bins), bins // 32
-        rounded = np.where(place % round_to == 0, incomes, 0) * np.where(place % (4 * round_to) == 0, 4, 1)
-        p = 0.2 * incomes / incomes.sum() + 0.8 * rounded / rounded.sum()
-    elif name == "uniform":
-        p = np.ones(bins)
-    else:
-        p = (np.arange(bins) == int(0.37 * bins)).astype(np.float64)
-    return np.asarray(p / p.sum())
-
-
-def cells() -> Iterator[Cell]:
-    for bins in BINS:
-        for epsilon in EPSILONS:
-            for n in PEOPLE:
-                for name in POPULATIONS:
-                    yield Cell(name, bins, epsilon, n)
-
-
-def _survey(cell: Cell) -> dn.Survey:
-    return dn.number(0, 1, cell.epsilon, bins=cell.bins)
-
-
 def errors(cell: Cell, repeats: int, seed: int = 2020) -> list[ErrorRow]:
     """Both decoders on the same simulated tallies, by Wasserstein and Kolmogorov distance."""
-    survey, p = _survey(cell), population(cell.population, cell.bins)
+    survey, p = survey_of(cell), population(cell.population, cell.bins)
     rng = np.random.default_rng([seed, *map(ord, repr(cell))])
     tallies = [dn.simulate(survey, p, n=cell.n, rng=rng) for _ in range(repeats)]
     ours = np.stack([estimate.probabilities for estimate in dn.decode_all(tallies)])
@@ -143,54 +96,82 @@ def errors(cell: Cell, repeats: int, seed: int = 2020) -> list[ErrorRow]:
     return rows
 
 
-def coverage(cell: Cell, repeats: int, seed: int = 2022, linear_repeats: int = LINEAR) -> list[CoverageRow]:
-    """Intervals of many simulated tallies at once; the first tally is also asked through `Estimate`, and compared.
-
-    Numbers are spread evenly over each bin (`binning=False`). Means and shares are linear in the counts and cost
-    nothing, so they are repeated `LINEAR` times; intervals of quantiles depend on the decoder's answer.
-    """
-    survey, p = _survey(cell), population(cell.population, cell.bins)
-    design = design_of(survey)
-    assert isinstance(design, NeighbourDesign)
-    miss, r = survey.mechanism.affine
-    law = miss + r * design.forward(p)[0]
+def shares(cell: Cell, repeats: int, seed: int = 2022) -> list[CoverageRow]:
+    """Intervals of the mean and of shares, which are linear in the counts, of many simulated tallies at once."""
+    survey, p, law = survey_of(cell), population(cell.population, cell.bins), law_of(cell)
+    rows = _linear_rows(cell.bins)
+    on_cells, counted = _weights(survey, rows), _Counted(cell, dict(zip(LINEAR, (rows @ p).tolist(), strict=True)))
     rng = np.random.default_rng([seed, *map(ord, repr(cell))])
-    size, edges = cell.bins, np.linspace(0, 1, cell.bins + 1)
-    asked = np.stack([(edges[:-1] >= a - 1e-9) & (edges[1:] <= b + 1e-9) for a, b in RANGES]).astype(np.float64)
-    linear = np.vstack([(edges[:-1] + edges[1:]) / 2, asked])
-    blurs = blurs_of(dn.decode(dn.simulate(survey, p, n=cell.n, rng=rng), decoder=dn.LeastSquares()))
-    on_cells, *smoothed = (
-        design.columns(design.factor.solve(np.vstack([np.ones(size), rows]).T)) / r
-        for rows in (linear, *(ramps(size, blur)[:-1] for blur in blurs))
-    )
+    for _ in range(0, repeats, CHUNK):
+        frequencies = rng.multinomial(cell.n, law, size=CHUNK) / cell.n
+        counted.add(_linear(_limits(survey, on_cells, frequencies, cell.n)))
+    return counted.rows()
+
+
+def quantiles(cell: Cell, repeats: int, folder: Path) -> list[CoverageRow]:
+    """Intervals of quantiles of at least so many simulated tallies, and of all whose answers are in `folder`.
+
+    The first tally is also asked through `Estimate`, and compared. Numbers are spread evenly over each bin
+    (`binning=False`).
+    """
+    survey, p = survey_of(cell), population(cell.population, cell.bins)
     before = np.append(0.0, np.cumsum(p))
     places = [int(np.searchsorted(before, q)) - 1 for q in QUANTILES]
-    quantiles = [float(edges[i] + (q - before[i]) / p[i] / size) for i, q in zip(places, QUANTILES, strict=True)]
-    truths = dict(zip(FIGURES, [float(linear[0] @ p), *quantiles, *(asked @ p).tolist()], strict=True))
-    truths |= dict(zip(BARE, quantiles, strict=True))
-    held, widths, done = dict.fromkeys(truths, 0.0), dict.fromkeys(truths, 0.0), dict.fromkeys(truths, 0)
+    truths = [(i + (q - before[i]) / p[i]) / cell.bins for i, q in zip(places, QUANTILES, strict=True)]
+    counted = _Counted(cell, dict(zip((*ASKED, *BARE), map(float, (*truths, *truths[:3])), strict=True)))
+    table, chunk = _weights(survey, _rows(survey)), 0
+    while chunk < repeats // CHUNK or answers_path(cell, chunk, folder).exists():
+        counts, answers = counts_of(cell, chunk), answers_of(cell, chunk, folder)
+        found = _quantiles(survey, counts, _limits(survey, table, counts / cell.n, cell.n), answers)
+        if chunk == 0:
+            linear = _limits(survey, _weights(survey, _linear_rows(cell.bins)), counts[:1] / cell.n, cell.n)
+            _compare(dn.decode(dn.Tally(survey, [counts[0].tolist()])), _linear(linear) | found)
+        counted.add(found)
+        chunk += 1
+    return counted.rows()
 
-    def add(found: dict[str, Floats]) -> None:
+
+class _Counted:
+    """How many intervals hold the truth, and the sum of their widths, by figure."""
+
+    def __init__(self, cell: Cell, truths: dict[str, float]) -> None:
+        self.cell, self.truths = cell, truths
+        self.held, self.widths, self.done = (dict.fromkeys(truths, 0.0) for _ in range(3))
+
+    def add(self, found: dict[str, Floats]) -> None:
         for figure, limits in found.items():
-            held[figure] += ((limits[:, 0] <= truths[figure]) & (limits[:, 1] >= truths[figure])).sum()
-            widths[figure] += (limits[:, 1] - limits[:, 0]).sum()
-            done[figure] += len(limits)
+            truth = self.truths[figure]
+            self.held[figure] += ((limits[:, 0] <= truth) & (limits[:, 1] >= truth)).sum()
+            self.widths[figure] += (limits[:, 1] - limits[:, 0]).sum()
+            self.done[figure] += len(limits)
 
-    for start in range(0, repeats, _AT_ONCE):
-        counts = rng.multinomial(cell.n, law / law.sum(), size=min(_AT_ONCE, repeats - start))
-        estimates = dn.decode_all([dn.Tally(survey, [row.tolist()]) for row in counts])
-        answers = np.stack([estimate.probabilities for estimate in estimates])
-        m = counts / cell.n
-        found = _linear(_limits(survey, on_cells, m, cell.n))
-        found |= _quantiles([_limits(survey, rows, m, cell.n) for rows in smoothed], answers, blurs)
-        if start == 0:
-            _compare(estimates[0], np.stack([found[figure][0] for figure in FIGURES]))
-        add(found)
-    while done["mean"] < linear_repeats:
-        counts = rng.multinomial(cell.n, law / law.sum(), size=_AT_ONCE)
-        add(_linear(_limits(survey, on_cells, counts / cell.n, cell.n)))
-    where = (cell.population, cell.bins, cell.epsilon, cell.n)
-    return [CoverageRow(*where, f, done[f], held[f] / done[f], widths[f] / done[f]) for f in truths if done[f]]
+    def rows(self) -> list[CoverageRow]:
+        where = astuple(self.cell)
+        return [
+            CoverageRow(*where, f, int(n), float(self.held[f] / n), float(self.widths[f] / n))
+            for f, n in self.done.items()
+        ]
+
+
+def _linear_rows(size: int) -> Floats:
+    """The numbers that bins stand for, and whether they are in each of the ranges."""
+    bounds = np.linspace(0, 1, size + 1)
+    asked = [(bounds[:-1] >= a - 1e-9) & (bounds[1:] <= b + 1e-9) for a, b in RANGES]
+    return np.vstack([(bounds[:-1] + bounds[1:]) / 2, *asked])
+
+
+def _rows(survey: dn.Survey) -> Floats:
+    """The rows of the averaged distribution functions of all blurs, one after the other."""
+    size = len(survey.alphabet)
+    return np.concatenate([ramps(edges_of(survey), size, blur) for blur in blurs_of(size)])
+
+
+def _weights(survey: dn.Survey, rows: Floats) -> Floats:
+    """The weights of the column frequencies in the sum of all shares, and in c'p for each row c."""
+    design = design_of(survey)
+    assert isinstance(design, NeighbourDesign)
+    stacked = np.vstack([np.ones(rows.shape[1]), rows])
+    return np.asarray(design.columns(design.factor.solve(stacked.T)) / survey.mechanism.affine[1])
 
 
 def _limits(survey: dn.Survey, on_cells: Floats, m: Floats, n: int) -> tuple[Floats, Floats, Floats]:
@@ -217,30 +198,49 @@ def _limits(survey: dn.Survey, on_cells: Floats, m: Floats, n: int) -> tuple[Flo
 def _linear(found: tuple[Floats, Floats, Floats]) -> dict[str, Floats]:
     """Intervals of the mean and the shares, one row a tally."""
     raw, _, limits = found
-    shares = {f: unit_limits(raw[:, i], limits[:, i], 0.05) for i, f in enumerate(FIGURES[4:], 1)}
-    return {FIGURES[0]: limits[:, 0]} | shares
+    found = {f: unit_limits(raw[:, i], limits[:, i], 0.05) for i, f in enumerate(LINEAR[1:], 1)}
+    return {LINEAR[0]: limits[:, 0]} | found
 
 
-def _quantiles(found: list[tuple[Floats, Floats, Floats]], answers: Floats, blurs: list[int]) -> dict[str, Floats]:
+def _quantiles(
+    survey: dn.Survey, counts: npt.NDArray[np.int64], found: tuple[Floats, Floats, Floats], answers: Floats
+) -> dict[str, Floats]:
     """Intervals of the quartiles, as `deniable.decoders.quantiles` makes them, and the same with no bins added."""
-    intervals = np.empty((2 * len(QUANTILES), len(answers), 2))
+    size, (miss, r), design = answers.shape[1], survey.mechanism.affine, design_of(survey)
+    assert isinstance(design, NeighbourDesign)
+    blurs, edges = blurs_of(size), edges_of(survey)
+    raw = design.factor.solve(design.adjoint((counts / counts.sum(axis=1, keepdims=True) - miss)[:, None] / r).T).T
+    intervals = np.empty((len(QUANTILES), len(answers), 4))
     for i, answer in enumerate(answers):
-        smooth = [k for k, blur in enumerate(blurs) if is_smooth(answer, blur, found[k][1][i])]
-        limits, more = (found[smooth[0]][2], 0) if smooth else (found[-1][2], blurs[-1])
+        values = np.append(0.0, np.cumsum(raw[i]))
+        errors, limits = found[1][i].reshape(len(blurs), -1), found[2][i].reshape(len(blurs), -1, 2)
+
+        @cache
+        def between(blur: int, limits: Floats = limits, values: Floats = values) -> tuple[Floats, Floats]:
+            low, high = limits[blurs.index(blur)].T
+            return spread(values, edges, blur, low, high)
+
+        def moved(blur: int, errors: Floats = errors, answer: Floats = answer) -> Floats:
+            return moved_by(answer, blur, edges, errors[blurs.index(blur)])
+
         for k, q in enumerate(QUANTILES):
-            low, high = inverted(limits[i, :, 0], limits[i, :, 1], q, 0)
-            intervals[k, i], intervals[k + len(QUANTILES), i] = (low - more, high + more), (low, high)
-    return dict(zip((*FIGURES[1:4], *BARE), np.clip(intervals / answers.shape[1], 0, 1), strict=True))
+            blur, more = choose(q, blurs, between, moved)
+            first, last = inverted(*between(blur), q)
+            intervals[k, i] = first - more, last + more, first, last
+    intervals = np.clip(intervals / size, 0, 1)
+    kept, bare = intervals[..., :2], intervals[..., 2:]
+    return dict(zip((*ASKED, *BARE), (*kept, *bare[:3]), strict=True))
 
 
-def _compare(estimate: dn.Estimate, found: Floats) -> None:
+def _compare(estimate: dn.Estimate, found: dict[str, Floats]) -> None:
     """What is simulated in bulk is what the library says, but for four pseudo-reports and one report's move."""
-    figures = [estimate.mean(), *(estimate.quantile(q) for q in QUANTILES)]
-    figures += [estimate.share(a, b) for a, b in RANGES]
-    asked = np.array([figure.interval(binning=False) for figure in figures])
-    # Where a limit first reaches q it jumps from one crossing to the next, so quantiles are compared less strictly.
-    allowed = (asked[:, 1] - asked[:, 0]) * np.where(["quartile" in f or f == "median" for f in FIGURES], 0.5, 0.05)
-    assert (np.abs(asked - found) <= allowed[:, None] + 2e-3).all(), (asked, found)
+    figures = {LINEAR[0]: estimate.mean()} | dict(zip(ASKED, map(estimate.quantile, QUANTILES), strict=True))
+    figures |= {f: estimate.share(a, b) for f, (a, b) in zip(LINEAR[1:], RANGES, strict=True)}
+    for name, figure in figures.items():
+        asked = np.array(figure.interval(binning=False))
+        # Where a limit first reaches q it jumps from one crossing to the next, so quantiles are compared less strictly.
+        allowed = (asked[1] - asked[0]) * (0.5 if name in ASKED else 0.05) + 2e-3
+        assert (np.abs(asked - found[name][0]) <= allowed).all(), (name, asked, found[name][0])
 
 
 def write(path: Path, rows: list[Any]) -> None:
@@ -259,23 +259,28 @@ def read(path: Path, kind: type[Any]) -> list[Any]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--errors", type=int, default=0)
-    parser.add_argument("--coverage", type=int, default=0)
+    parser.add_argument("--shares", type=int, default=0)
+    parser.add_argument("--quantiles", type=int, default=0)
+    parser.add_argument("--answers", type=Path, default=Path("answers"), help="what number_answers.py has made")
     parser.add_argument("--bins", type=int, nargs="*", default=BINS)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=math.inf)
     parser.add_argument("--folder", type=Path, default=ERRORS.parent)
     args = parser.parse_args()
     started = time.monotonic()
-    tasks: list[tuple[int, str, Any, Any]] = [
-        (args.errors, ERRORS.name, ErrorRow, errors),
-        (args.coverage, COVERAGE.name, CoverageRow, coverage),
+    of_answers = partial(quantiles, folder=args.answers)
+    tasks: list[tuple[int, str, Any, Any, str, Sequence[str]]] = [
+        (args.errors, ERRORS.name, ErrorRow, errors, "distance", ("Wasserstein", "Kolmogorov")),
+        (args.shares, COVERAGE.name, CoverageRow, shares, "figure", LINEAR),
+        (args.quantiles, COVERAGE.name, CoverageRow, of_answers, "figure", (*ASKED, *BARE)),
     ]
-    for repeats, name, kind, measure in tasks:
+    for repeats, name, kind, measure, column, measured in tasks:
         if not repeats:
             continue
         path = args.folder / name
-        rows = [row for row in (read(path, kind) if path.exists() else []) if row.repeats >= repeats]
-        done = {(row.population, row.bins, row.epsilon, row.n) for row in rows}
+        every = read(path, kind) if path.exists() else []
+        rows = [row for row in every if getattr(row, column) not in measured or row.repeats >= repeats]
+        done = {_cell(row) for row in rows if getattr(row, column) in measured}
         left = [cell for cell in cells() if cell.bins in args.bins and astuple(cell) not in done]
         left.sort(key=lambda cell: -cell.bins)  # the long ones first
         with ProcessPoolExecutor(args.jobs) as pool:
@@ -293,6 +298,10 @@ def main() -> None:
                 for future in ended:
                     rows += future.result()
                 write(path, sorted(rows, key=_place))
+
+
+def _cell(row: Any) -> tuple[Any, ...]:
+    return row.population, row.bins, row.epsilon, row.n
 
 
 def _place(row: Any) -> tuple[Any, ...]:

@@ -64,11 +64,14 @@ def test_rows_that_are_no_numbers_are_counted_and_not_shown() -> None:
     with pytest.raises(dn.AlphabetError) as caught:
         dn.privatize(survey, np.array([20.0, math.nan, math.inf, 17.0]))
     assert str(caught.value) == (
-        "column must hold only finite numbers from 18 to 90, got 3 rows without one; filter them"
+        "column must hold only finite numbers from 18 to 90, got 3 rows without one; filter them, and read texts as "
+        "numbers first"
     )
     with pytest.raises(dn.AlphabetError) as caught:
         dn.privatize(SURVEYS[0], [0.5, "much"])
-    assert str(caught.value) == "column must hold only finite numbers, got 1 row without one; filter them"
+    assert str(caught.value) == (
+        "column must hold only finite numbers, got 1 row without one; filter them, and read texts as numbers first"
+    )
     with pytest.raises(dn.AlphabetError, match="column must not have missing answers, got 1"):
         dn.privatize(survey, pa.array([20.0, None]))
     with pytest.raises(dn.AlphabetError, match="numbers must be answers to a survey of numbers, got k-RR"):

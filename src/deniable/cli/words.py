@@ -270,10 +270,10 @@ def _table_chances(survey: Survey) -> tuple[str, str, str]:
 def _block_truth(survey: Survey) -> str:
     kinds = survey.mechanism.permanent.kinds  # type: ignore[attr-defined]
     least, most = (chance(Fraction(choose(kind.own for kind in kinds), survey.mechanism.span)) for choose in (min, max))
-    return (
-        f"The true answer is sent with a probability from {least} to {most}, by the size of its group; otherwise "
-        "another answer of its group, each equally likely."
+    likely = (
+        f"probability {least}" if least == most else f"a probability from {least} to {most}, by the size of its group"
     )
+    return f"The true answer is sent with {likely}; otherwise another answer of its group, each equally likely."
 
 
 @doings.add(Sensitive, SensitiveDesign, Blocks)

@@ -29,7 +29,10 @@ class Unencodable(AlphabetError):
             told = f"column must hold only symbols that the survey can encode, got {many} that it cannot; {step}"
         else:
             limits = f" from {scale.low} to {scale.high}" if scale.outside == "refuse" else ""
-            told = f"column must hold only finite numbers{limits}, got {many} without one; filter them"
+            told = (
+                f"column must hold only finite numbers{limits}, got {many} without one; filter them, and read texts as "
+                "numbers first"
+            )
         super().__init__(told)
         self.rows = rows
 

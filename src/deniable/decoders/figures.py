@@ -43,10 +43,10 @@ class Figures:
     def quantile(self: Ordered, q: float) -> Quantity:
         """The least answer that a share `q` of all answers does not exceed, with its interval: 0.5 is the median.
 
-        The interval has every number that a test at this level does not exclude. If the decoder's answer is smooth over
-        a few bins (`decoders.quantiles`), that is all; if not, the interval is wider by these bins on each side, holds
-        for every population, and covers more often than its level says. docs/results/numbers.md has the measured
-        coverage.
+        The interval has every number that a test at this level does not exclude. The test averages the distribution
+        function over a few bins (`decoders.quantiles`). If the decoder's answer is smooth over so many, that is all; if
+        not, the interval is wider by these bins on each side, holds for every population, and covers more often than
+        its level says. docs/results/numbers.md has the measured coverage.
 
         Parameters
         ----------

@@ -1,22 +1,28 @@
-"""Quantiles by test inversion: every number that a test of P(answer <= x) = q does not exclude.
+"""Quantiles by test inversion: from the first to the last number that a test of P(answer <= x) = q does not exclude.
 
-From a square wave a distribution function is known badly at a point, and well on average over a few bins. So the test
-is about R, its average over `blur` bins on each side, a number that depends on the survey and on n alone. What R says
-of the function itself depends on the population:
+The distribution function F at an edge of bins is linear in the counts, so its estimate is unbiased with a known
+variance, and the test at the true quantile errs as often as its level says. What is not exact is the range of all
+numbers that the tests leave:
 
-- R(x) lies between P(answer <= x - blur) and P(answer <= x + blur), for every population. An interval that is wider by
-  `blur` bins on each side holds always; where nothing jumps it covers nearly always.
-- Where the density is smooth over so few bins, R is the function itself but for a small part of its standard error, and
-  nothing is added. Then the blur may be larger, too.
+- From a square wave the noise of F at neighbouring edges is nearly independent. The estimate crosses q many times, so
+  the first and the last crossing are farther apart than one test asks for, and the interval covers more than its level.
+- So the test is about R, the average of F over `blur` bins on each side with triangular weights. It has less noise, and
+  noise that is smooth, so it crosses q about once if the blur is not much smaller than the interval. Even weights leave
+  noise as rough as a random walk, which crosses more often.
+- R(x) lies between F(x - blur) and F(x + blur) for every population. An interval that is wider by `blur` bins on each
+  side holds always; where nothing jumps it covers nearly always.
+- Where the density changes little over so few bins, R is F but for a small part of its standard error, and nothing is
+  added.
 
-Which it is, the decoder's answer says, whose density is smooth until the reports say otherwise: the blur is the largest
-of a few at which smoothing moves its distribution function by at most a quarter of a standard error, wherever that is.
-An answer that is rough somewhere may hide that it is rough elsewhere, so then the blur is the one with the shortest
-interval that holds for every population.
+The blur is at most `REACH` times half the interval, so it follows the density. Whether R may stand for F, the decoder's
+answer says: smoothing must move its distribution function by a small part of a standard error, wherever that is,
+because an answer that is rough somewhere may hide that it is rough elsewhere. Smaller blurs, down to `NARROWEST`, are
+tried as well. If none is small enough, the interval is the shortest of those that hold for every population.
 """
 
 import math
-from functools import cached_property
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,14 +30,18 @@ import numpy.typing as npt
 
 from deniable.decoders.limits import SkewedLimits
 from deniable.decoders.quantity import Ordered, Quantity, ordered_size
-from deniable.decoders.quantity_limits import even_law, limits_of, weights_of_sums
+from deniable.decoders.quantity_limits import limits_of
 from deniable.errors import DecodeError
+from deniable.survey import Survey
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
-_NORMAL = 1.96  # standard errors of a 95 % interval
+REACH = 2.5  # half intervals, the blur at most: intervals with less cover more than their level
+NARROWEST = 0.4  # of the largest blur, what is tried: smaller ones would hide jumps in their noise
 MOVED = 0.25  # standard errors by which smoothing may move a distribution function that counts as smooth
-WIDER = 2  # the blur for smooth densities, in blurs for every population
+_LEVEL = 0.95  # of the intervals that a blur is chosen by: so those of all levels contain each other
+_EDGES = 64  # at which limits are worked out, at most; between them they are as far from the estimate as at the nearest
 
 
 class Smoothings:
@@ -39,53 +49,92 @@ class Smoothings:
 
     def __init__(self, estimate: Ordered) -> None:
         self.estimate, self.size = estimate, ordered_size(estimate)
+        self.blurs, self.edges = blurs_of(self.size), edges_of(estimate.tally.survey)
+        self._raw = np.append(0.0, np.cumsum(estimate.fit.raw))
         self._limits: dict[int, SkewedLimits] = {}
-
-    @cached_property
-    def blurs(self) -> list[int]:
-        """The numbers of bins on each side that are tried, largest first."""
-        return blurs_of(self.estimate)
+        self._chosen: dict[float, tuple[int, int]] = {}
 
     def limits(self, blur: int) -> SkewedLimits:
-        """Those of the average over `blur` bins on each side, at all edges but the last."""
+        """Those of the average over `blur` bins on each side, at `edges`."""
         if blur not in self._limits:
-            self._limits[blur] = limits_of(self.estimate, ramps(self.size, blur)[:-1])
+            self._limits[blur] = limits_of(self.estimate, ramps(self.edges, self.size, blur))
         return self._limits[blur]
 
-    @cached_property
-    def chosen(self) -> tuple[int, bool]:
-        """The blur, and whether the decoder's answer is smooth over so many bins."""
-        for blur in self.blurs:
-            if is_smooth(self.estimate.probabilities, blur, self.limits(blur).errors):
-                return blur, True
-        return blur, False
+    def between(self, blur: int, level: float = _LEVEL) -> tuple[Floats, Floats]:
+        """The lower and the upper limits at all edges but the first and the last."""
+        low, high = self.limits(blur).between(1 - level).T
+        return spread(self._raw, self.edges, blur, low, high)
+
+    def moved(self, blur: int) -> Floats:
+        """How far smoothing moves the decoder's distribution function at these edges, in standard errors."""
+        return moved_by(self.estimate.probabilities, blur, self.edges, self.limits(blur).errors)
+
+    def chosen(self, q: float) -> tuple[int, int]:
+        """The blur of the interval of a quantile, and the bins that are added on each side."""
+        if q not in self._chosen:
+            self._chosen[q] = choose(q, self.blurs, self.between, self.moved)
+        return self._chosen[q]
 
     def interval(self, q: float, level: float) -> tuple[float, float]:
         """The first and the last place, in bins, at which the distribution function may rise to q."""
-        blur, smooth = self.chosen
-        low, high = self.limits(blur).between(1 - level).T
-        return inverted(low, high, q, 0 if smooth else blur)
+        blur, more = self.chosen(q)
+        first, last = inverted(*self.between(blur, level), q)
+        return first - more, last + more
 
 
-def inverted(low: Floats, high: Floats, q: float, more: int) -> tuple[float, float]:
-    """Where limits, at all edges but the last, first and last rise to q, and `more` bins on each side."""
-    # At least 0 before the first bin and 1 after the last: a crossing of q is always found.
-    return (
-        crossing(np.append(high, 1.0), q, last=False) - more,
-        crossing(np.append(low, 1.0), q, last=True) + more,
-    )
+def choose(
+    q: float,
+    blurs: Sequence[int],
+    between: Callable[[int], tuple[Floats, Floats]],
+    moved: Callable[[int], Floats],
+) -> tuple[int, int]:
+    """The blur and the bins to add on each side, from limits and movements by blur, at all edges but the outer ones."""
+
+    def width(blur: int) -> float:
+        first, last = inverted(*between(blur), q)
+        return last - first
+
+    # The interval narrows as the blur grows, so this crosses zero once.
+    most = blurs[bisect_right(blurs, 0.0, key=lambda blur: blur - REACH / 2 * width(blur)) - 1]
+    for blur in reversed([blur for blur in blurs if max(NARROWEST * most, 1) <= blur <= most]):
+        if is_smooth(moved(blur), blur, *inverted(*between(blur), q)):
+            return blur, 0
+    # No blur at all holds for every population, too, but where the function is flat noise crosses q far away.
+    shortest, best = 0, width(0)
+    for blur in blurs:
+        if 2 * blur >= best:
+            break
+        if width(blur) + 2 * blur < best:
+            shortest, best = blur, width(blur) + 2 * blur
+    return shortest, shortest
 
 
-def is_smooth(shares: Floats, blur: int, errors: Floats) -> bool:
-    """Whether smoothing the distribution function of `shares` moves it by a small part of its standard errors.
+def inverted(low: Floats, high: Floats, q: float) -> tuple[float, float]:
+    """Where limits, at all edges but the first and the last, first and last rise to q.
 
-    Within `blur` bins of the ends it moves every density.
-
-    >>> is_smooth(np.full(16, 1 / 16), 2, np.full(16, 0.01)), is_smooth(np.eye(16)[8], 2, np.full(16, 0.01))
-    (True, False)
+    >>> inverted(np.array([0.1, 0.5, 0.7]), np.array([0.3, 0.7, 0.9]), 0.6)
+    (1.75, 2.5)
     """
-    inner = slice(blur, len(shares) - blur + 1)
-    return not bool((moved_by(shares, blur)[inner] > MOVED * errors[inner]).any())
+    # 0 before the first bin and 1 after the last: a crossing of q is always found. Averages are more than 0 there.
+    above, below = np.concatenate([high[:1], high, [1.0]]), np.concatenate([[0.0], low, [1.0]])
+    return crossing(above, q, last=False), crossing(below, q, last=True)
+
+
+def is_smooth(moved: Floats, blur: int, first: float, last: float) -> bool:
+    """Whether smoothing moves a distribution function by a small part of its standard errors.
+
+    Within `blur` bins of the ends it moves every density, which counts only if the interval is there.
+
+    >>> shares, edges, errors = np.full(16, 1 / 16), np.arange(1, 16), np.full(15, 0.01)
+    >>> moved = moved_by(shares, 2, edges, errors)
+    >>> is_smooth(moved, 2, 7.0, 9.0), is_smooth(moved, 2, 0.5, 2.0)
+    (True, False)
+    >>> is_smooth(moved_by(np.eye(16)[8], 2, edges, errors), 2, 2.0, 3.0)
+    False
+    """
+    edges = np.arange(1, len(moved) + 1)
+    inner = (edges >= blur) & (edges <= len(edges) + 1 - blur)
+    return not bool((moved[inner | ((edges >= math.floor(first)) & (edges <= math.ceil(last)))] > MOVED).any())
 
 
 def quantile(estimate: Ordered, q: float) -> Quantity:
@@ -121,13 +170,38 @@ def quantile(estimate: Ordered, q: float) -> Quantity:
     return Quantity(value, None, None, between)
 
 
-def moved_by(shares: Floats, blur: int) -> Floats:
-    """How far smoothing moves the distribution function of `shares`, at every edge but the last.
+def moved_by(shares: Floats, blur: int, edges: Places, errors: Floats) -> Floats:
+    """How far smoothing moves the distribution function of `shares`, at every edge but the first and the last.
 
-    >>> moved_by(np.full(4, 0.25), 1).round(3).tolist(), moved_by(np.eye(4)[1], 1).round(3).tolist()
-    ([0.083, 0.0, 0.0, 0.0], [0.0, 0.333, 0.333, 0.0])
+    In standard errors, which are known at some edges.
+
+    >>> moved_by(np.full(4, 0.25), 1, np.arange(1, 4), np.ones(3)).round(3).tolist()
+    [0.0, 0.0, 0.0]
+    >>> moved_by(np.eye(4)[1], 1, np.arange(1, 4), np.ones(3)).round(3).tolist()
+    [0.25, 0.25, 0.0]
     """
-    return np.asarray(np.abs(ramps(len(shares), blur) @ shares - np.append(0.0, np.cumsum(shares)))[:-1])
+    values = np.append(0.0, np.cumsum(shares))
+    inner = np.arange(1, len(shares))
+    return np.asarray(np.abs(smoothed(values, blur) - values)[1:-1] / np.interp(inner, edges, errors))
+
+
+def spread(values: Floats, edges: Places, blur: int, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Limits at every edge but the first and the last, from those at some edges.
+
+    Between two edges they are as far from the smoothed `values` of a distribution function as at the one of both where
+    they are farther.
+
+    >>> low, high = spread(np.array([0.0, 0.2, 0.5, 0.9, 1.0]), np.array([1, 3]), 0, np.array([0.1, 0.7]), np.ones(2))
+    >>> low.round(2).tolist(), high.round(2).tolist()
+    ([0.1, 0.3, 0.7], [1.0, 1.3, 1.0])
+    """
+    centre, inner = smoothed(values, blur), np.arange(1, len(values) - 1)
+    before, after = np.searchsorted(edges, inner, side="right") - 1, np.searchsorted(edges, inner)
+    below, above = low - centre[edges], high - centre[edges]
+    return (
+        centre[1:-1] + np.minimum(below[before], below[after]),
+        centre[1:-1] + np.maximum(above[before], above[after]),
+    )
 
 
 def crossing(values: Floats, q: float, *, last: bool) -> float:
@@ -145,30 +219,47 @@ def crossing(values: Floats, q: float, *, last: bool) -> float:
     return float(place - 1 + (q - values[place - 1]) / (values[place] - values[place - 1]))
 
 
-def ramps(size: int, blur: int) -> Floats:
-    """Weights of the average of P(bin < e + k) over k from -blur to blur, for every edge e from 0 to `size`.
+def ramps(edges: Places, size: int, blur: int) -> Floats:
+    """Weights of the average of P(bin < e + k) over k from -blur to blur, for every edge e of `edges`.
 
-    >>> ramps(3, 0).tolist() == np.tril(np.ones((4, 3)), -1).tolist(), ramps(3, 1)[1].round(2).tolist()
-    (True, [0.67, 0.33, 0.0])
+    The average has triangular weights, which fall from k = 0 on.
+
+    >>> ramps(np.array([1, 2]), 3, 0).tolist(), ramps(np.array([1]), 3, 1).tolist()
+    ([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [[0.75, 0.25, 0.0]])
     """
-    steps = np.arange(size + 1)[:, None] + blur - np.arange(size)
-    return np.asarray(np.clip(steps, 0, 2 * blur + 1) / (2 * blur + 1))
+    weights = blur + 1.0 - np.abs(np.arange(-blur, blur + 1))
+    after = np.append(np.cumsum(weights)[::-1], 0.0) / weights.sum()  # the weight of all k >= -blur + j
+    return np.asarray(after[np.clip(np.arange(size) - edges[:, None] + 1 + blur, 0, 2 * blur + 1)])
 
 
-def blurs_of(estimate: Ordered) -> list[int]:
-    """How many bins on each side the distribution function is averaged over: what is tried, largest first.
+def smoothed(values: Floats, blur: int) -> Floats:
+    """The same average of a distribution function that is given at every edge, from zero to the sum of all shares.
 
-    The last one has the shortest intervals that hold for every population, at the uniform one. They depend on the
-    survey and on n alone. The more bins, the less noise has the average.
+    >>> smoothed(np.array([0.0, 0.0, 1.0, 1.0, 1.0]), 1).tolist()
+    [0.0, 0.25, 0.75, 1.0, 1.0]
     """
-    fit = estimate.fit
-    system, mechanism = fit.system, fit.tally.survey.mechanism
-    size = system.symbols
-    tried = [0, *(1 << k for k in range(max(size // 8, 1).bit_length()))]
-    m = even_law(system, mechanism.affine)
-    rows = np.stack([ramps(size, blur)[size // 2] for blur in tried])
-    found = weights_of_sums(system, mechanism.affine[1], rows, m)[0]
-    errors = np.sqrt(np.maximum(m @ found**2 - (m @ found) ** 2, 0.0) / fit.tally.n)
-    least = tried[int(np.argmin(2 * np.array(tried) / size + 2 * _NORMAL * errors))]
-    larger = min(WIDER * max(least, 1), max(size // 8, 1))
-    return [larger, least] if larger > least else [least]
+    found = np.pad(values, blur, mode="edge")
+    for _ in range(2):  # triangular weights are even ones twice
+        sums = np.append(0.0, np.cumsum(found))
+        found = (sums[blur + 1 :] - sums[: len(sums) - blur - 1]) / (blur + 1)
+    return np.asarray(found)
+
+
+def blurs_of(size: int) -> list[int]:
+    """How many bins on each side the distribution function may be averaged over: steps of sqrt(2) up to an eighth.
+
+    >>> blurs_of(64)
+    [0, 1, 2, 3, 4, 6, 8]
+    """
+    most = max(size // 8, 1)
+    return sorted({0, *(round(2 ** (k / 2)) for k in range(2 * most.bit_length()) if round(2 ** (k / 2)) <= most)})
+
+
+def edges_of(survey: Survey) -> Places:
+    """The edges at which limits are worked out: all but the first and the last, or some of them, evenly spread.
+
+    Two are at most half a window of cells apart: where an atom enters a window, variances jump.
+    """
+    size, own = len(survey.alphabet), survey.hashes
+    count = min(max(_EDGES, 2 * size // own), size - 1)
+    return np.unique(np.linspace(1, size - 1, count).round().astype(np.intp))

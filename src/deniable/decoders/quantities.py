@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from deniable.decoders.bounded import unit_between
 from deniable.decoders.limits import SkewedLimits, check_level
-from deniable.decoders.quantiles import ramps
 from deniable.decoders.quantity import Cumulative, Ordered, Quantity, ordered_size
 from deniable.decoders.quantity_limits import limits_of
 from deniable.errors import DecodeError
@@ -33,7 +32,8 @@ def mean(estimate: Ordered) -> Quantity:
     half = 0.0 if scale is None else scale.width / 2
 
     def between(level: float, binning: bool) -> tuple[float, float]:
-        low, high = found.between(1 - level)[0].tolist()
+        # No mean of numbers is outside of them.
+        low, high = np.clip(found.between(1 - level)[0], points.min(), points.max()).tolist()
         return (low - half, high + half) if binning else (low, high)
 
     return Quantity(float(points @ estimate.probabilities), float(found.centre[0]), float(found.errors[0]), between)
@@ -84,7 +84,8 @@ def bands(estimate: Ordered, level: float) -> list[tuple[float, float, float, fl
 
 def cumulative_limits(estimate: Ordered) -> SkewedLimits:
     """The limits of P(answer <= x) at every symbol x."""
-    return limits_of(estimate, ramps(ordered_size(estimate), 0)[1:])
+    size = ordered_size(estimate)
+    return limits_of(estimate, np.tril(np.ones((size, size))))
 
 
 def _numbers(estimate: Ordered) -> Floats:

@@ -35,9 +35,9 @@ def _survey(alphabet: Alphabet, mechanism: Mechanism, name: str, participation: 
 
 def sensitive(
     symbols: Iterable[object] | int,
-    *,
     sensitive: Iterable[object],
     epsilon: object,
+    *,
     name: str = "",
     participation: str = "once",
     other: object = None,
@@ -191,8 +191,8 @@ def sensitive_cost(size: int, hidden: int, b: int, s: int, shared: int, odds: fl
 
 def blocks(
     groups: Iterable[Iterable[object]] | Mapping[object, Iterable[object]],
-    *,
     epsilon: object,
+    *,
     name: str = "",
     participation: str = "once",
 ) -> Survey:

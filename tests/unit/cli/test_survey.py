@@ -244,6 +244,25 @@ def test_notice_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "with probability 10 % can believe it with at most 24 %" in out
 
 
+@pytest.mark.parametrize(
+    ("groups", "told"),
+    [
+        ([["a", "b"], ["c", "d"]], "The true answer is sent with probability 73 %; otherwise another"),
+        (
+            [["a", "b"], ["c", "d", "e"]],
+            "The true answer is sent with a probability from 58 % to 73 %, by the size of its group; otherwise another",
+        ),
+    ],
+    ids=["even", "uneven"],
+)
+def test_a_notice_of_groups_tells_of_sizes_where_they_differ(
+    groups: list[list[str]], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dn.blocks(groups, 1).save("s.json")
+    assert main(["survey", "notice", "s.json"]) == 0
+    assert told in " ".join(capsys.readouterr().out.split())
+
+
 def test_what_the_crowd_adds_is_told_where_n_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     dn.krr(symbols=100, epsilon=4).save("s.json")
     assert main(["survey", "notice", "s.json", "--n", "1e5"]) == 0

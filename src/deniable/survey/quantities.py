@@ -6,12 +6,13 @@ means, quantiles and shares of ranges are known better than from k-ary randomise
 
 from collections.abc import Iterable
 
-from deniable.mechanisms import KRR, Chain, parse_epsilon
+from deniable.mechanisms import KRR
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.neighbours import Neighbours, best_reach
 from deniable.survey.numbers import Numbers
 from deniable.survey.scale import scale_of
-from deniable.survey.survey import Survey, checked_name
+from deniable.survey.staged import budget_of_report, staged_survey
+from deniable.survey.survey import Survey
 
 __all__ = ["number", "ordered"]
 
@@ -112,10 +113,7 @@ def ordered(
 def _near(
     alphabet: Alphabet, epsilon: object, reach: int | None, epsilon_report: object, name: str, participation: str
 ) -> Survey:
-    # One report decides how much is learned, so its epsilon decides the reach.
-    spent = epsilon if epsilon_report is None else epsilon_report
-    budget = parse_epsilon(spent, "epsilon" if epsilon_report is None else "epsilon_report")
+    budget = budget_of_report(epsilon, epsilon_report)  # one report decides how much is learned
     encoding = Neighbours(len(alphabet), best_reach(len(alphabet), budget) if reach is None else reach)
     first = KRR(encoding.cells, epsilon, occupied=encoding.occupied)
-    stages = first if epsilon_report is None else Chain(first, epsilon_report)
-    return Survey(alphabet, encoding, stages, checked_name(name), participation)
+    return staged_survey(alphabet, encoding, first, epsilon_report, name, participation)

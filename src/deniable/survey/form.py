@@ -18,7 +18,7 @@ from deniable.noise import Entropy
 from deniable.survey.agreement import PublicAgreement, canonical_json
 from deniable.survey.alphabet import symbol_to_json
 from deniable.survey.form_format import FormFormat
-from deniable.survey.form_promises import alike, promise_of, ratio_of
+from deniable.survey.form_promises import promise_of, promises_all, ratio_of
 from deniable.survey.form_reading import FORMAT, read_parts
 from deniable.survey.form_sql import count_parts
 from deniable.survey.notebook import html_table
@@ -241,7 +241,7 @@ class Form(PublicAgreement):
     @property
     def uneven(self) -> tuple[str, ...]:
         """Names of the parts in which some answers may be seen: no epsilon holds for them."""
-        return tuple(part.name for part in self.parts if not alike(part.survey.mechanism))
+        return tuple(part.name for part in self.parts if not promises_all(part.survey.mechanism))
 
     @property
     def epsilon_report(self) -> float:

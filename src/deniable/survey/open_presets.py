@@ -14,73 +14,6 @@ from deniable.survey.survey import Survey
 __all__ = ["discovery", "olh", "orappor", "orr"]
 
 
-def olh(
-    *,
-    epsilon: object,
-    epsilon_report: object = None,
-    cohorts: int = 1024,
-    symbols: Iterable[object] | int | None = None,
-    name: str = "",
-    participation: str = "once",
-    seed: bytes | None = None,
-    other: object = None,
-    text: str | None = None,
-) -> Survey:
-    """Optimised local hashing: O-RR with k = round(e**epsilon) + 1 cells and many cohorts.
-
-    Published with a fresh hash function for every report (Wang, Blocki, Li and Jha, USENIX Security 2017). The paper's
-    O-RR contains it: a cohort is a hash function. Least squares over C of them has a variance of about
-    1 / (1 - (S - 1) / (C (k - 1))) times that over infinitely many, for S candidates.
-
-    Parameters
-    ----------
-    epsilon : float, str or Fraction
-        The privacy budget of an answer, in nats: what all reports of it spend together.
-    epsilon_report : float, str or Fraction, optional
-        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
-        permanent response to the answer. Without it one report spends `epsilon`.
-    cohorts : int
-        The number C of cohorts, from 1 to 2**20, each with a hash function of its own. C (k - 1) should be many times
-        the number of candidates. The cohort travels in the clear: fewer cohorts tell devices apart less.
-    symbols : iterable or int, optional
-        The answers of a closed alphabet, in order; or a count S for the symbols 0 .. S-1. Without them the alphabet is
-        open.
-    name : str
-        What people call the survey: one line, at most 500 characters.
-    participation : str
-        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
-    seed : bytes, optional
-        8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
-        are drawn from the operating system.
-    other : str, int or bytes, optional
-        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Only with
-        `symbols`.
-    text : str, optional
-        How an open survey reads text: "folded" (the default), so that neither case nor white space around words makes a
-        difference, or "exact". Not with `symbols`, which are exact.
-
-    Examples
-    --------
-    >>> olh(epsilon=2.0, seed=bytes(16))
-    <Survey: O-RR, open alphabet, 8 cells, 1024 cohorts, epsilon 2, digest ac2bd835>
-    >>> olh(epsilon=2.0, seed=bytes(16)) == orr(epsilon=2.0, cells=8, cohorts=1024, seed=bytes(16))
-    True
-    """
-    cells = min(nearest_exp(budget_of_report(epsilon, epsilon_report)) + 1, 1 << 24)
-    return orr(
-        epsilon=epsilon,
-        epsilon_report=epsilon_report,
-        cells=cells,
-        cohorts=cohorts,
-        symbols=symbols,
-        name=name,
-        participation=participation,
-        seed=seed,
-        other=other,
-        text=text,
-    )
-
-
 def orr(
     *,
     epsilon: object,
@@ -140,6 +73,56 @@ def orr(
     return staged_survey(alphabet, encoding, KRR(encoding.cells, epsilon), epsilon_report, name, participation)
 
 
+def olh(
+    *,
+    epsilon: object,
+    epsilon_report: object = None,
+    cohorts: int = 1024,
+    symbols: Iterable[object] | int | None = None,
+    name: str = "",
+    participation: str = "once",
+    seed: bytes | None = None,
+    other: object = None,
+    text: str | None = None,
+) -> Survey:
+    """Optimised local hashing: O-RR with k = round(e**epsilon) + 1 cells and many cohorts.
+
+    Published with a fresh hash function for every report (Wang, Blocki, Li and Jha, USENIX Security 2017). The paper's
+    O-RR contains it: a cohort is a hash function. Least squares over C of them has a variance of about
+    1 / (1 - (S - 1) / (C (k - 1))) times that over infinitely many, for S candidates.
+
+    Parameters
+    ----------
+    epsilon, epsilon_report
+        As for `orr`.
+    cohorts : int
+        The number C of cohorts, from 1 to 2**20, each with a hash function of its own. C (k - 1) should be many times
+        the number of candidates. The cohort travels in the clear: fewer cohorts tell devices apart less.
+    symbols, name, participation, seed, other, text
+        As for `orr`.
+
+    Examples
+    --------
+    >>> olh(epsilon=2.0, seed=bytes(16))
+    <Survey: O-RR, open alphabet, 8 cells, 1024 cohorts, epsilon 2, digest ac2bd835>
+    >>> olh(epsilon=2.0, seed=bytes(16)) == orr(epsilon=2.0, cells=8, cohorts=1024, seed=bytes(16))
+    True
+    """
+    cells = min(nearest_exp(budget_of_report(epsilon, epsilon_report)) + 1, 1 << 24)
+    return orr(
+        epsilon=epsilon,
+        epsilon_report=epsilon_report,
+        cells=cells,
+        cohorts=cohorts,
+        symbols=symbols,
+        name=name,
+        participation=participation,
+        seed=seed,
+        other=other,
+        text=text,
+    )
+
+
 def orappor(
     *,
     epsilon: object,
@@ -160,34 +143,12 @@ def orappor(
 
     Parameters
     ----------
-    epsilon : float, str or Fraction
-        The privacy budget of an answer, in nats: what all reports of it spend together.
-    epsilon_report : float, str or Fraction, optional
-        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
-        permanent response to the answer. Without it one report spends `epsilon`.
-    cells : int
-        The number k of cells of a cohort, from 2 to 2**24.
-    cohorts : int
-        The number C of cohorts, from 1 to 2**20. Each has hash functions (or permutations) of its own, and each device
-        belongs to one.
+    epsilon, epsilon_report, cells, cohorts
+        As for `orr`.
     hashes : int
         The number h of hash functions of a cohort: an answer sets up to h bits. From 1 to 64.
-    symbols : iterable or int, optional
-        The answers of a closed alphabet, in order; or a count S for the symbols 0 .. S-1. Without them the alphabet is
-        open.
-    name : str
-        What people call the survey: one line, at most 500 characters.
-    participation : str
-        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
-    seed : bytes, optional
-        8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
-        are drawn from the operating system.
-    other : str, int or bytes, optional
-        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Only with
-        `symbols`.
-    text : str, optional
-        How an open survey reads text: "folded" (the default), so that neither case nor white space around words makes a
-        difference, or "exact". Not with `symbols`, which are exact.
+    symbols, name, participation, seed, other, text
+        As for `orr`.
 
     Examples
     --------
@@ -225,11 +186,8 @@ def discovery(
 
     Parameters
     ----------
-    epsilon : float, str or Fraction
-        The privacy budget of an answer, in nats: what all reports of it spend together.
-    epsilon_report : float, str or Fraction, optional
-        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
-        permanent response to the answer. Without it one report spends `epsilon`.
+    epsilon, epsilon_report
+        As for `orr`.
     length : int
         How many bytes of an answer are told apart, from 1 to 255, in UTF-8. Choose it as short as you can: every level
         has to find its own people.
@@ -242,13 +200,8 @@ def discovery(
         What becomes of an answer of more than `length` bytes: "cut" (it is known to be longer) or "refuse".
     cells : int, optional
         The number k of cells of a cohort. Without it round(e**epsilon) + 1, which has the least error.
-    name : str
-        What people call the survey: one line, at most 500 characters.
-    participation : str
-        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
-    seed : bytes, optional
-        8 to 64 bytes that determine the hash functions. They are public, and part of the survey. Without them 16 bytes
-        are drawn from the operating system.
+    name, participation, seed
+        As for `orr`.
     text : str
         How text is read: "folded" (the default), so that neither case nor white space around words makes a difference,
         or "exact".

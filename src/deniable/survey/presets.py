@@ -187,20 +187,8 @@ def oue(
 
     Parameters
     ----------
-    symbols : iterable or int
-        The answers that exist, in order; or a count S for the symbols 0 .. S-1.
-    epsilon : float, str or Fraction
-        The privacy budget of an answer, in nats: what all reports of it spend together.
-    epsilon_report : float, str or Fraction, optional
-        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
-        permanent response to the answer. Without it one report spends `epsilon`.
-    name : str
-        What people call the survey: one line, at most 500 characters.
-    participation : str
-        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
-    other : str, int or bytes, optional
-        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
-        answers are refused.
+    symbols, epsilon, epsilon_report, name, participation, other
+        As for `krappor`.
 
     Examples
     --------
@@ -229,23 +217,13 @@ def subset(
 
     Parameters
     ----------
-    symbols : iterable or int
-        The answers that exist, in order; or a count S for the symbols 0 .. S-1.
-    epsilon : float, str or Fraction
-        The privacy budget of an answer, in nats: what all reports of it spend together.
-    epsilon_report : float, str or Fraction, optional
-        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
-        permanent response to the answer. Without it one report spends `epsilon`.
+    symbols, epsilon, epsilon_report
+        As for `krappor`.
     size : int, optional
         The number w of symbols in a report, from 1 to k - 1. By default the one of least squared error at the uniform
         population, near k / (e**epsilon + 1).
-    name : str
-        What people call the survey: one line, at most 500 characters.
-    participation : str
-        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
-    other : str, int or bytes, optional
-        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
-        answers are refused.
+    name, participation, other
+        As for `krappor`.
 
     Examples
     --------
@@ -289,23 +267,13 @@ def hadamard(
 
     Parameters
     ----------
-    symbols : iterable or int
-        The answers that exist, in order; or a count S for the symbols 0 .. S-1.
-    epsilon : float, str or Fraction
-        The privacy budget of an answer, in nats: what all reports of it spend together.
-    epsilon_report : float, str or Fraction, optional
-        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
-        permanent response to the answer. Without it one report spends `epsilon`.
+    symbols, epsilon, epsilon_report
+        As for `krappor`.
     blocks : int, optional
         The number of blocks that the symbols are divided into. By default the power of two of least squared error at
         the uniform population: one block up to epsilon of about 1, more beyond.
-    name : str
-        What people call the survey: one line, at most 500 characters.
-    participation : str
-        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
-    other : str, int or bytes, optional
-        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
-        answers are refused.
+    name, participation, other
+        As for `krappor`.
 
     Examples
     --------
@@ -341,25 +309,15 @@ def projective(
 
     Parameters
     ----------
-    symbols : iterable or int
-        The answers that exist, in order; or a count S for the symbols 0 .. S-1.
-    epsilon : float, str or Fraction
-        The privacy budget of an answer, in nats: what all reports of it spend together.
-    epsilon_report : float, str or Fraction, optional
-        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
-        permanent response to the answer. Without it one report spends `epsilon`.
+    symbols, epsilon, epsilon_report
+        As for `krappor`.
     order : int, optional
         The number of elements of the finite field, a prime. By default `order` and `dimension` are those of least
         squared error at the uniform population, with an order near e**epsilon + 1.
     dimension : int, optional
         The number of coordinates of a point, from 2 to 16. Given with `order` or not at all.
-    name : str
-        What people call the survey: one line, at most 500 characters.
-    participation : str
-        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
-    other : str, int or bytes, optional
-        The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
-        answers are refused.
+    name, participation, other
+        As for `krappor`.
 
     Examples
     --------

@@ -87,17 +87,8 @@ def ordered(
     ----------
     symbols : iterable or int
         The answers that exist, from one end of the order to the other; or a count S for the symbols 0 .. S-1.
-    epsilon : float, str or Fraction
-        The privacy budget of an answer, in nats: what all reports of it spend together.
-    reach : int, optional
-        How many cells on each side of its own an answer occupies. Without it, the best by mutual information.
-    epsilon_report : float, str or Fraction, optional
-        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
-        permanent response to the answer. Without it one report spends `epsilon`.
-    name : str
-        What people call the survey: one line, at most 500 characters.
-    participation : str
-        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
+    epsilon, reach, epsilon_report, name, participation
+        As for `number`.
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it comes last if it is new. Without it such
         answers are refused.

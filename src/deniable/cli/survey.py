@@ -216,11 +216,12 @@ def _matrix(args: argparse.Namespace) -> list[list[float]] | None:
 
 def _show(args: argparse.Namespace) -> None:
     survey = load_agreement(args.survey)
-    if isinstance(survey, Form):
-        _no_reports(args)
-        show_form(survey, None if args.n is None else crowd(survey, args.n, args.delta), as_json=args.json)
-        return
+    if isinstance(survey, Form) and args.reports is not None:
+        raise DeniableError("--reports must not be given for a form; ask for the survey of one question")
     found = None if args.n is None else crowd(survey, args.n, args.delta)
+    if isinstance(survey, Form):
+        show_form(survey, found, as_json=args.json)
+        return
     if args.json:
         follows: dict[str, Any] = {
             "mechanism": survey.title,
@@ -325,16 +326,8 @@ def _sql(args: argparse.Namespace) -> None:
     sys.stdout.write(survey.sql(dialect=args.dialect, **names))
 
 
-def _no_reports(args: argparse.Namespace) -> None:
-    if args.reports is not None:
-        raise DeniableError("--reports must not be given for a form; ask for the survey of one question")
-
-
 def _notice(args: argparse.Namespace) -> None:
     survey = load_agreement(args.survey)
-    if isinstance(survey, Form):
-        told = form_notice(survey, None if args.n is None else crowd(survey, args.n, args.delta))
-    else:
-        told = notice(survey, None if args.n is None else crowd(survey, args.n, args.delta))
-    for heading, paragraph in told:
+    found = None if args.n is None else crowd(survey, args.n, args.delta)
+    for heading, paragraph in form_notice(survey, found) if isinstance(survey, Form) else notice(survey, found):
         print(f"{heading}\n{textwrap.fill(paragraph, 88, initial_indent='  ', subsequent_indent='  ')}\n")

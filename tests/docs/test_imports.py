@@ -349,7 +349,7 @@ def test_private_randomness_comes_from_few_places() -> None:
         and node.attr in ("urandom", "getrandom", "token_bytes", "token_hex", "randbits", "SystemRandom")
     }
     mine = {"service/seen.py", "service/tokens.py", "cli/doctor.py"}
-    assert callers == {"noise.py", "survey/presets.py", "columns/stream.py", *mine}
+    assert callers == {"noise.py", "survey/open_presets.py", "columns/stream.py", *mine}
 
 
 @pytest.mark.parametrize("module", ["deniable", "deniable.cli", "deniable.client", "deniable.charts"])

@@ -7,7 +7,7 @@ import math
 import os
 import textwrap
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,13 +121,13 @@ def styled(
     return styled
 
 
-def stacked(charts: "Sequence[alt.LayerChart]", description: str) -> "alt.VConcatChart":
+def stacked(charts: "Mapping[str, alt.LayerChart]", description: str) -> "alt.VConcatChart":
     """Charts one below the other, which a notebook shows without a network, too.
 
     Parameters
     ----------
-    charts : sequence of charts
-        Without a configuration of their own: it belongs to the whole.
+    charts : mapping
+        By their titles.
     description : str
         What a screen reader says.
 
@@ -139,12 +139,15 @@ def stacked(charts: "Sequence[alt.LayerChart]", description: str) -> "alt.VConca
     --------
     >>> import altair as alt
     >>> bar = alt.Chart(alt.Data(values=[{"share": 0.3}])).mark_bar().encode(x="share:Q")
-    >>> len(stacked([alt.layer(bar), alt.layer(bar)], "Two shares").vconcat)
+    >>> len(stacked({"one": alt.layer(bar), "two": alt.layer(bar)}, "Two shares").vconcat)
     2
     """
     import altair as alt
 
-    whole = alt.vconcat(*charts).properties(description=description)
+    drawn: list[Any] = [chart.properties(title=title) for title, chart in charts.items()]
+    for chart in drawn:
+        chart.config = alt.Undefined  # the configuration is that of the whole
+    whole = alt.vconcat(*drawn).properties(description=description)
     object.__setattr__(whole, "__class__", _offline(alt.VConcatChart))
     return whole
 

@@ -1,13 +1,10 @@
 """`deniable crosstab`: two related questions of a form, or one question in several groups."""
 
 import argparse
-import csv
-import json
-import sys
 from typing import Any
 
 from deniable.cli.files import load_tallies, one_of, symbols_from
-from deniable.cli.output import add_chart, put_chart
+from deniable.cli.output import add_chart, print_csv, put_result
 from deniable.cli.parser import Commands, command, share
 from deniable.cli.progress import Reporter
 from deniable.cli.text import table
@@ -67,19 +64,19 @@ def _run(args: argparse.Namespace) -> None:
             candidates=range(candidates) if isinstance(candidates, int) else candidates,
             noncompliance=_answer(args.noncompliance, data),
         )
-    if args.chart:
-        put_chart(found.chart(level=args.level), args)
-    if args.json:
-        print(json.dumps(found.to_json(args.level), indent=2, ensure_ascii=False, allow_nan=False))
-    elif args.csv:
-        rows = found.to_arrow(args.level)
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(rows.column_names)
-        writer.writerows(zip(*(column.to_pylist() for column in rows.columns), strict=True))
-    else:
+
+    def text() -> None:
         head = [f"{found.rows.name} \\ {found.columns.name}", *(str(symbol) for symbol in found.columns.symbols)]
         print(table(head, found.shown(args.level), "l" * len(head)))
         print(found.independence)
+
+    put_result(
+        args,
+        chart=lambda: found.chart(level=args.level),
+        record=lambda: found.to_json(args.level),
+        rows=lambda: print_csv(found.to_arrow(args.level)),
+        text=text,
+    )
 
 
 def _groups(given: list[str], *, several: bool) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """`deniable decode`: tally files in, a distribution with error bars out, as a table, CSV, JSON or a chart."""
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.files import load_tallies, symbols_from
-from deniable.cli.form_results import candidates_of, write_difference, write_estimate
-from deniable.cli.output import add_chart, put_chart, told
+from deniable.cli.files import load_tallies
+from deniable.cli.form_results import candidates_for, write_difference, write_estimate
+from deniable.cli.output import add_chart, put_result
 from deniable.cli.parser import Commands, command, one_of, part, share, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import several, shown, table
@@ -82,13 +81,9 @@ def _run(args: argparse.Namespace) -> None:
 
 def _decoded(args: argparse.Namespace, paths: list[str]) -> Any:
     from deniable.decoders import constraint_of, decode, decoder_of
-    from deniable.survey import Form
 
-    candidates = symbols_from(args, "candidates")
     tally: Any = load_tallies(paths)
-    listed: Any = range(candidates) if isinstance(candidates, int) else candidates
-    if is_form := isinstance(tally.survey, Form):
-        listed = candidates_of(tally.survey, listed)
+    listed = candidates_for(tally.survey, args)
     with Reporter("decoding", after=AFTER) as report:
         found = decode(
             tally,
@@ -100,10 +95,7 @@ def _decoded(args: argparse.Namespace, paths: list[str]) -> Any:
             change=args.change,
             progress=report.part("decoding"),
         )
-    if is_form:
-        return found
-    merged = 0 if candidates is None or isinstance(candidates, int) else len(candidates) - len(found.symbols)
-    if merged:
+    if isinstance(listed, list) and (merged := len(listed) - len(found.symbols)):
         print(f"deniable: {several(merged, 'candidate')} merged: another spelling of one before it", file=sys.stderr)
     return found
 
@@ -134,21 +126,22 @@ def _compare(args: argparse.Namespace, first: "Estimate") -> None:
 
 def _write(args: argparse.Namespace, rows: "Result | PrintedDifference", estimate: "Estimate | None" = None) -> None:
     """The chart, if one was asked for, and then JSON, CSV or the table; figures of answers in an order with both."""
-    if args.chart:
-        numbers = estimate is not None and estimate.tally.survey.alphabet.bins is not None
-        put_chart(estimate.chart(level=args.level) if numbers and estimate else rows.chart(most=ROWS), args)
-    if args.json:
-        print(json.dumps(rows.to_json(), indent=2, allow_nan=False))
-    elif args.csv:
-        rows.write_csv(sys.stdout)
-    else:
+
+    def text() -> None:
         rows.print_table()
         if estimate is not None and (figures := _figures(estimate, args.level)):
             print()
             lines = [[name, _number(v), f"{_number(a)} to {_number(b)}"] for name, (v, a, b) in figures.items()]
             print(table(["", "estimate", f"{100 * args.level:g} % interval"], lines, "lrl"))
-        if args.chart:
-            print(f"\nwrote {told(args.chart)}")
+
+    numbers = estimate is not None and estimate.tally.survey.alphabet.bins is not None
+    put_result(
+        args,
+        chart=lambda: estimate.chart(level=args.level) if numbers and estimate else rows.chart(most=ROWS),
+        record=rows.to_json,
+        rows=lambda: rows.write_csv(sys.stdout),
+        text=text,
+    )
 
 
 def _figures(estimate: "Estimate", level: float) -> dict[str, tuple[Any, Any, Any]]:

@@ -1,29 +1,28 @@
 """What `decode` and `track` print of a form: a row for each answer of each question."""
 
 import argparse
-import csv
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.output import put_chart, told
+from deniable.cli.files import symbols_from
+from deniable.cli.output import print_csv, put_result
 from deniable.cli.text import fit, shown, table
 from deniable.errors import DeniableError
-from deniable.survey import Form
+from deniable.survey import Agreement, Survey
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from deniable.decoders import FormEstimate
     from deniable.tracking import Change, TrackedForm
 
 _NAME = 30  # characters of a question's name in a table
 
 
-def candidates_of(made: Form, listed: Any) -> dict[str, Any] | None:
-    """The candidates of the one question that any text answers."""
-    if listed is None:
-        return None
+def candidates_for(made: Agreement, args: argparse.Namespace) -> Any:
+    """What --candidates names: answers of a survey, or of the one question of a form that any text answers."""
+    listed: Any = symbols_from(args, "candidates")
+    listed = range(listed) if isinstance(listed, int) else listed
+    if listed is None or isinstance(made, Survey):
+        return listed
     questions = [part.questions[0].name for part in made.parts if part.survey.alphabet.is_open]
     if len(questions) != 1:
         raise DeniableError(
@@ -35,17 +34,18 @@ def candidates_of(made: Form, listed: Any) -> dict[str, Any] | None:
 
 def write_estimate(args: argparse.Namespace, estimate: "FormEstimate") -> None:
     """`deniable decode` of a form."""
-    if args.chart:
-        chart: Any = estimate.chart(level=args.level)
-        put_chart(chart, args)
-    if args.json:
-        print(estimate.to_json(args.level), end="")
-    elif args.csv:
-        _write_csv(estimate.to_arrow(args.level))
-    else:
+
+    def text() -> None:
         rows = [(fit(question, _NAME), *row) for question, *row in estimate.shown(args.level)]
         print(table(["question", "answer", "share", f"{100 * args.level:g} % interval"], rows, "llrl"))
-        _tell_chart(args)
+
+    put_result(
+        args,
+        chart=lambda: estimate.chart(level=args.level),
+        record=lambda: json.loads(estimate.to_json(args.level)),
+        rows=lambda: print_csv(estimate.to_arrow(args.level)),
+        text=text,
+    )
 
 
 def write_difference(args: argparse.Namespace, first: "FormEstimate", second: "FormEstimate") -> None:
@@ -53,36 +53,37 @@ def write_difference(args: argparse.Namespace, first: "FormEstimate", second: "F
     from deniable.decoders import difference
 
     change = difference(first, second)
-    if args.chart:
-        chart: Any = change.chart(level=args.level)
-        put_chart(chart, args)
-    found = change.to_arrow(args.level)
-    if args.json:
-        head = {"form": first.form.digest, "n": first.n, "n_before": second.n, "level": args.level}
-        print(json.dumps(head | {"changes": found.to_pylist()}, ensure_ascii=False, indent=2))
-    elif args.csv:
-        _write_csv(found)
-    else:
+    head = {"form": first.form.digest, "n": first.n, "n_before": second.n, "level": args.level}
+
+    def text() -> None:
         rows = [(fit(question, _NAME), *row) for question, *row in change.shown(args.level)]
         print(table(["question", "answer", "change", f"{100 * args.level:g} % interval", ""], rows, "llrll"))
         sure = f"{100 * args.level:g} %"
         print(f"\nWhere nothing changes, nothing is marked as changed with {sure}, all questions together.")
-        _tell_chart(args)
+
+    put_result(
+        args,
+        chart=lambda: change.chart(level=args.level),
+        record=lambda: head | {"changes": change.to_arrow(args.level).to_pylist()},
+        rows=lambda: print_csv(change.to_arrow(args.level)),
+        text=text,
+    )
 
 
 def write_tracked(args: argparse.Namespace, tracked: "TrackedForm", changes: "list[tuple[str, Change]]") -> None:
     """`deniable track` of a form."""
-    if args.chart:
-        chart: Any = tracked.chart(level=args.level, top=min(args.top or 6, 6))
-        put_chart(chart, args)
-    if args.json:
-        rows = tracked.to_arrow(args.level).to_pylist()
-        found = {"level": args.level, "estimates": rows, "changes": [_as_json(*one) for one in changes]}
-        print(json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False))
-    elif args.csv:
-        _write_csv(tracked.to_arrow(args.level))
-    else:
-        _print_tracked(args, tracked, changes)
+    told = [{"question": question} | change_record(change) for question, change in changes]
+    put_result(
+        args,
+        chart=lambda: tracked.chart(level=args.level, top=min(args.top or 6, 6)),
+        record=lambda: {
+            "level": args.level,
+            "estimates": tracked.to_arrow(args.level).to_pylist(),
+            "changes": told,
+        },
+        rows=lambda: print_csv(tracked.to_arrow(args.level)),
+        text=lambda: _print_tracked(args, tracked, changes),
+    )
 
 
 def _print_tracked(args: argparse.Namespace, tracked: "TrackedForm", changes: "list[tuple[str, Change]]") -> None:
@@ -106,14 +107,13 @@ def _print_tracked(args: argparse.Namespace, tracked: "TrackedForm", changes: "l
         print(f"Where nothing changes, nothing is named with {sure}, all questions and windows together.")
     else:
         print(f"No change is certain (all questions and windows together, {sure}).")
-    _tell_chart(args)
 
 
-def _as_json(question: str, change: "Change") -> dict[str, Any]:
+def change_record(change: "Change") -> dict[str, Any]:
+    """A change as JSON has it."""
     from deniable.survey import symbol_to_json
 
     return {
-        "question": question,
         "symbol": symbol_to_json(change.symbol),
         "window": change.window,
         "size": change.size,
@@ -121,18 +121,3 @@ def _as_json(question: str, change: "Change") -> dict[str, Any]:
         "high": change.interval[1],
         "p_value": change.p_value,
     }
-
-
-def _tell_chart(args: argparse.Namespace) -> None:
-    if args.chart:
-        print(f"\nwrote {told(args.chart)}")
-
-
-def _write_csv(found: "pa.Table") -> None:
-    from deniable.decoders import plain_cell
-
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(found.column_names)
-    for row in found.to_pylist():
-        values = [plain_cell(value) if isinstance(value, str) else value for value in row.values()]
-        writer.writerow([f"{value:.8g}" if isinstance(value, float) else value for value in values])

@@ -8,6 +8,8 @@ A command names its outputs with `writes`; `prepared` checks them before any wor
 
 import argparse
 import contextlib
+import csv
+import json
 import os
 import stat
 import sys
@@ -15,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from deniable.cli.files import writing
 from deniable.cli.parser import Parser, one_of
@@ -24,6 +26,7 @@ from deniable.survey import descriptor_of, output_file
 
 if TYPE_CHECKING:
     import altair as alt
+    import pyarrow as pa
 
 CHARTS = ("svg", "png", "html", "json")
 _STANDARD_OUTPUT = 1  # its file descriptor
@@ -61,6 +64,38 @@ def put_chart(chart: "alt.LayerChart", args: argparse.Namespace) -> None:
     from deniable.charts import chart_bytes
 
     put(args.chart, chart_bytes(chart, _chart_kind(args)), args)
+
+
+def put_result(
+    args: argparse.Namespace,
+    *,
+    chart: Callable[[], Any],
+    record: Callable[[], Any],
+    text: Callable[[], None],
+    rows: Callable[[], None] | None = None,
+) -> None:
+    """What a command found: the chart, if one was asked for, and then JSON, CSV or text for people."""
+    if args.chart is not None:
+        put_chart(chart(), args)
+    if args.json:
+        print(json.dumps(record(), indent=2, allow_nan=False))
+    elif rows is not None and args.csv:
+        rows()
+    else:
+        text()
+        if args.chart is not None:
+            print(f"\nwrote {told(args.chart)}")
+
+
+def print_csv(found: "pa.Table") -> None:
+    """A table as CSV, whose texts no spreadsheet runs."""
+    from deniable.decoders import plain_cell
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(found.column_names)
+    for row in found.to_pylist():
+        values = [plain_cell(value) if isinstance(value, str) else value for value in row.values()]
+        writer.writerow([f"{value:.8g}" if isinstance(value, float) else value for value in values])
 
 
 def _chart_kind(args: argparse.Namespace) -> str:

@@ -5,6 +5,7 @@ terminal's width nor on the Python version; argparse's own does.
 """
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -145,13 +146,7 @@ def share(text: str) -> float:
     >>> share("0.95")
     0.95
     """
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"must be between 0 and 1, for instance 0.95, got {text[:40]!r}")
-    return value
+    return number(text, "between 0 and 1, for instance 0.95", lambda value: 0 < value < 1)
 
 
 def part(text: str) -> float:
@@ -160,12 +155,30 @@ def part(text: str) -> float:
     >>> part("1")
     1.0
     """
+    return number(text, "a number from 0 to 1", lambda value: 0 <= value <= 1)
+
+
+def positive(text: str) -> float:
+    """A number above 0.
+
+    >>> positive("2.5")
+    2.5
+    """
+    return number(text, "a number above 0", lambda value: 0 < value < math.inf)
+
+
+def number(text: str, rule: str, keeps: Callable[[float], bool]) -> float:
+    """A number that keeps a rule, which is told where it does not.
+
+    >>> number("2", "even", lambda value: value % 2 == 0)
+    2.0
+    """
     try:
         value = float(text)
     except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text[:40]!r}")
+        value = math.nan
+    if not keeps(value):
+        raise argparse.ArgumentTypeError(f"must be {rule}, got {text[:40]!r}")
     return value
 
 

@@ -1,16 +1,14 @@
 """`deniable plan`: how much privacy for how many people and what error, as a table, JSON, a chart and a survey."""
 
 import argparse
-import json
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.effect_plans import add_effect_options, plan_effect
-from deniable.cli.files import some_of, symbols_from
+from deniable.cli.files import one_of, some_of, symbols_from
 from deniable.cli.form_commands import plan_form
-from deniable.cli.output import add_chart, put, put_chart, told
-from deniable.cli.parser import Commands, command, share, whole
+from deniable.cli.output import add_chart, put, put_result, told
+from deniable.cli.parser import Commands, command, positive, share, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import percent, several, table
 from deniable.crowds import crowd
@@ -18,7 +16,7 @@ from deniable.errors import DeniableError
 from deniable.survey import Survey
 
 if TYPE_CHECKING:
-    from deniable.planner import Alternative, NumberPlan, Plan, TextPlan
+    from deniable.planner import Alternative, Plan
 
 _ERRORS = {"l1": "l1 loss", "l2": "l2 loss", "max": "largest error of a symbol"}
 _ASKED = {"epsilon": "epsilon", "n": "people", "error": "error"}
@@ -77,8 +75,16 @@ def add(commands: Commands) -> None:
     parser.option("--number", "LOW,HIGH", "a quantity between these numbers, instead of answers", _ends)
     parser.option("--bins", "N", "of that quantity (default 256)", whole(2))
     parser.option("--step", "X", "instead of --bins: what its numbers are rounded to")
-    parser.option("--max-mean-error", "X", "the error of its mean", _positive)
-    add_effect_options(parser)
+    parser.option("--max-mean-error", "X", "the error of its mean", positive)
+    wanted = "a difference of shares between two groups; with --covariate a coefficient, in log odds"
+    parser.option("--effect", "X", wanted, float)
+    parser.option("--power", "X", "how surely an effect is to be seen; of --n, --epsilon, --effect give two", share)
+    parser.option("--share", "X", "the answer's share in the first group, or at the covariate's mean", float)
+    parser.option("--alpha", "X", "the level of the test of an effect", share, default=0.05)
+    parser.option("--group", "X", "the second group's part of all people", share, default=0.5)
+    parser.option("--covariate", "A,B", "equally likely values of a covariate whose coefficient is planned", _numbers)
+    parser.option("--answer", "X", "the answer whose share differs; the last one without it")
+    parser.option("--survey", "FILE", "the survey that is asked, instead of --epsilon and --symbols")
     parser.option("--discover", "K", "so many of the most frequent texts are found, without a list", whole(1))
     parser.option("--discover-above", "X", "the smallest share of a text that is found, without a list", share)
     parser.option("--length", "B", "of such texts in bytes, at most (default 32)", whole(1))
@@ -104,33 +110,37 @@ def _run(args: argparse.Namespace) -> None:
     if args.form is not None:
         plan_form(args)
         return
-    if args.effect is not None or args.power is not None:
-        plan_effect(args)
-        return
+    from deniable.planner import EffectPlan, Plan, plan
+
     read = {name: symbols_from(args, name) for name in ("symbols", "candidates")} | {"shape": _shape(args)}
     if args.survey is not None:
         read["survey"] = Survey.load(args.survey)
     read["sensitive"] = some_of(args.sensitive, read["symbols"])
-    from deniable.planner import plan
-
+    read["answer"] = one_of(args.answer, read["survey"].symbols if "survey" in read else read["symbols"])
     # Options are called as the parameters are; a form has gone its own way above.
     given = {name: value for name, value in vars(args).items() if name in signature(plan).parameters and name != "form"}
     with Reporter("planning") as report:
         found = plan(**given | read, progress=report)
-    if args.number is not None:
-        _tell_mean(found, args)
-        return
-    if not hasattr(found, "mechanism"):
-        _tell_texts(found, args)
-        return
+    if args.chart is not None and not hasattr(found, "chart"):
+        option = "--number" if args.number is not None else "--discover"
+        raise DeniableError(f"--chart must not be given with {option}: there is one line to it, the square root of n")
     if args.output is not None:
+        if args.survey is not None:
+            raise DeniableError("--output must not be given with --survey: that survey is there already")
         put(args.output, found.survey.to_json(indent=2).encode(), args)
-    if args.chart is not None:
-        put_chart(found.chart(), args)
-    if args.json:
-        print(json.dumps(found.to_json(), indent=2))
-    else:
-        _print(found, args)
+
+    def text() -> None:
+        print(f"{found.survey}\n")
+        if isinstance(found, Plan):
+            _print(found, args)
+        else:
+            print(table([], [list(row) for row in found.rows()], "ll"))
+            print(f"\n{found.note}")
+        if args.output is not None:
+            print(f"\nwrote {told(args.output)}")
+
+    curve = {"curve": found.curve()} if isinstance(found, EffectPlan) else {}
+    put_result(args, chart=lambda: found.chart(), record=lambda: found.to_json() | curve, text=text)
 
 
 def _ends(text: str) -> tuple[str, ...]:
@@ -140,56 +150,11 @@ def _ends(text: str) -> tuple[str, ...]:
     return ends
 
 
-def _positive(text: str) -> float:
+def _numbers(text: str) -> list[float]:
     try:
-        value = float(text)
+        return [float(part) for part in text.split(",")]
     except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
-    return value
-
-
-def _tell_mean(plan: "NumberPlan", args: argparse.Namespace) -> None:
-    if args.chart is not None:
-        raise DeniableError("--chart must not be given with --number: there is one line to it, the square root of n")
-    if args.output is not None:
-        put(args.output, plan.survey.to_json(indent=2).encode(), args)
-    if args.json:
-        print(json.dumps(plan.to_json(), indent=2))
-        return
-    rows = [
-        ["people", f"{plan.n:,}" + (" (found)" if plan.found == "n" else "")],
-        ["epsilon", f"{plan.epsilon:g}" + (" (found)" if plan.found == "epsilon" else "")],
-        ["error of the mean", f"below {plan.mean_error:.4g} in {percent(plan.confidence, 0)} of surveys"],
-    ]
-    print(f"{plan.survey}\n")
-    print(table([], rows, "ll"))
-    print("\nThat holds whatever the answers are.")
-    if args.output is not None:
-        print(f"\nwrote {told(args.output)}")
-
-
-def _tell_texts(plan: "TextPlan", args: argparse.Namespace) -> None:
-    if args.chart is not None:
-        raise DeniableError("--chart must not be given with --discover: there is one line to it, the square root of n")
-    if args.output is not None:
-        put(args.output, plan.survey.to_json(indent=2).encode(), args)
-    if args.json:
-        print(json.dumps(plan.to_json(), indent=2))
-        return
-    levels = ", ".join(f"{cohorts} of {length}" for length, cohorts in plan.levels)
-    rows = [
-        ["people", f"{plan.n:,}" + (" (found)" if plan.found == "n" else "")],
-        ["epsilon", f"{plan.epsilon:g}" + (" (found)" if plan.found == "epsilon" else "")],
-        ["finds", plan.words + (" (found)" if plan.found == "share" else "")],
-        ["cohorts of bytes", levels],
-    ]
-    print(f"{plan.survey}\n")
-    print(table([], rows, "ll"))
-    print("\nThat holds whatever the others write. What many write that begins alike is found with fewer people.")
-    if args.output is not None:
-        print(f"\nwrote {told(args.output)}")
+        raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got {text!r}") from None
 
 
 def _shape(args: argparse.Namespace) -> Any:
@@ -206,7 +171,6 @@ def _shape(args: argparse.Namespace) -> Any:
 
 
 def _print(plan: "Plan", args: argparse.Namespace) -> None:
-    survey = plan.survey
     rows = [
         ["mechanism", plan.mechanism + (f", {plan.parameters}" if plan.parameters else "")],
         ["epsilon", f"{plan.epsilon:g}" + (" (found)" if plan.found == "epsilon" else "")],
@@ -225,7 +189,6 @@ def _print(plan: "Plan", args: argparse.Namespace) -> None:
         rows.append([words, f"{error.mean:.3g} ± {error.standard_error:.1g} on average, below {bound}"])
     shown = percent(plan.smallest_visible, 3) if plan.smallest_visible <= 1 else "none"
     rows.append(["smallest share that shows", shown])
-    print(f"{survey}\n")
     print(table([], rows, "ll"))
     of = f", the worst of {len(plan.shapes)} shapes for this error" if len(plan.shapes) > 1 else ""
     of = ", which matters for the losses alone" if plan.metric == "visible" else of
@@ -282,9 +245,6 @@ def _print_end(plan: "Plan", args: argparse.Namespace) -> None:
         print(f"\n{crowd(plan.survey, plan.n, args.delta).words}")
     if plan.cohorts > 1:
         print(f"\nA device keeps one of {plan.cohorts} cohorts, which tells it apart from others; see --max-cohorts.")
-    for path in (args.output, args.chart):
-        if path is not None:
-            print(f"\nwrote {told(path)}")
 
 
 def _row(one: "Alternative") -> list[str]:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import load_survey, symbols_from
-from deniable.cli.output import add_chart, put, put_chart, told
+from deniable.cli.output import add_chart, put, put_result, told
 from deniable.cli.parser import Commands, command, one_of, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import shown, table
@@ -15,6 +15,7 @@ from deniable.errors import DeniableError
 from deniable.survey import Survey
 
 if TYPE_CHECKING:
+    import altair as alt
     import numpy as np
     import numpy.typing as npt
 
@@ -91,15 +92,14 @@ def _run(args: argparse.Namespace) -> None:
         "losses": [{"estimate": name} | _summary(l1, l2) for name, (l1, l2) in losses.items()],
         "expected_without_constraint": expected,
     }
-    if args.chart is not None:
-        names = [shown((survey.symbols if symbols is None else symbols)[i]) for i in largest]  # type: ignore[index]
-        _draw(args, names, p[largest], spread, f"{repeats} simulated surveys of {args.n:,} people")
-    if args.json:
-        print(json.dumps(result, indent=2))
-    else:
-        _print(survey, result)
-        if args.chart is not None:
-            print(f"\nwrote {told(args.chart)}")
+    names = [shown((survey.symbols if symbols is None else symbols)[i]) for i in largest]  # type: ignore[index]
+    title = f"{repeats} simulated surveys of {args.n:,} people"
+    put_result(
+        args,
+        chart=lambda: _drawn(names, p[largest], spread, title),
+        record=lambda: result,
+        text=lambda: _print(survey, result),
+    )
 
 
 def _symbols(survey: Survey, args: argparse.Namespace) -> list[Any] | None:
@@ -170,15 +170,14 @@ def _losses(
     return losses, np.array(spread)
 
 
-def _draw(args: argparse.Namespace, names: list[str], truth: Any, spread: Any, title: str) -> None:
+def _drawn(names: list[str], truth: Any, spread: Any, title: str) -> "alt.LayerChart":
     """A chart of the true shares, the mean of the estimates, and the interval that holds 95 % of them."""
     import numpy as np
 
     from deniable.charts import estimate_chart
 
     between = np.quantile(spread, [0.025, 0.975], axis=0).T
-    chart = estimate_chart(names, spread.mean(axis=0), between, truth=truth, band="95 % of the surveys", title=title)
-    put_chart(chart, args)
+    return estimate_chart(names, spread.mean(axis=0), between, truth=truth, band="95 % of the surveys", title=title)
 
 
 def _expected(survey: Survey, p: Any, n: int, symbols: list[Any] | None) -> dict[str, float] | None:

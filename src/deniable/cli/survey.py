@@ -30,6 +30,16 @@ from deniable.errors import DeniableError, require
 from deniable.survey import DIALECTS, OUTSIDE, OVERLONG, PRESETS, Form, Survey, participation_words
 
 _DRAWN = 64  # answers of a matrix that is printed
+# Options of `survey new` that are parameters of presets as they are.
+_AS_THEY_ARE = (
+    *("cells", "cohorts", "low", "high", "epsilon_report", "hashes", "other", "text", "participation", "bins", "step"),
+    *("outside", "reach", "length", "overlong"),
+)
+_STEPS = {  # what to do where one is missing
+    "symbols": "use orr for open answers",
+    **dict.fromkeys(("cells", "cohorts"), "for instance --cells 8 --cohorts 64"),
+    **dict.fromkeys(("low", "high"), "for instance --low 18 --high 90"),
+}
 _FILE = "a survey file (JSON; - is standard input)"
 
 
@@ -160,37 +170,19 @@ def _new(args: argparse.Namespace) -> None:
 def _make(args: argparse.Namespace) -> Survey:
     """The survey that the options describe; an option that the mechanism has no use for is refused."""
     symbols = symbols_from(args, "symbols")
-    settings: dict[str, Any] = {"epsilon": args.epsilon, "name": args.name}
-    settings |= {} if symbols is None else {"symbols": symbols}
     taken = signature(PRESETS[args.mechanism]).parameters
-    if args.mechanism == "krr" and "=" in args.epsilon:
-        settings["epsilon"] = _budgets(args.epsilon, symbols)
-    if symbols is not None and "symbols" not in taken:
-        raise DeniableError(f"--symbols must not be given for {args.mechanism}, which has no use for it")
-    own = {"sensitive": some_of(args.sensitive, symbols), "groups": _groups(args), "matrix": _matrix(args)}
-    for option, value in own.items():
+    budgets = args.mechanism == "krr" and "=" in args.epsilon
+    settings = {"epsilon": _budgets(args.epsilon, symbols) if budgets else args.epsilon, "name": args.name}
+    given: dict[str, Any] = {"symbols": symbols, "sensitive": some_of(args.sensitive, symbols)}
+    given |= {"groups": _groups(args), "matrix": _matrix(args)} | {name: getattr(args, name) for name in _AS_THEY_ARE}
+    for option, value in given.items():
+        name = option.replace("_", "-")
         if value is not None and option not in taken:
-            raise DeniableError(f"--{option} must not be given for {args.mechanism}, which has no use for it")
-        if value is None and option in taken:
-            raise DeniableError(f"--{option} must be given for {args.mechanism}; see `deniable survey new --help`")
-        settings |= {} if value is None else {option: value}
-    needed = {name for name, parameter in taken.items() if parameter.default is Parameter.empty}
-    for option in ("cells", "cohorts"):
-        if option in needed and getattr(args, option) is None:
-            raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --cells 8 --cohorts 64")
-    for option in ("low", "high"):
-        if option in needed and getattr(args, option) is None:
-            raise DeniableError(f"--{option} must be given for {args.mechanism}; for instance --low 18 --high 90")
-    if "symbols" in needed and symbols is None:
-        raise DeniableError(f"--symbols or --symbols-file must be given for {args.mechanism}; use orr for open answers")
-    every = (
-        "epsilon_report cells cohorts hashes other text participation low high bins step outside reach length overlong"
-    )
-    for option in every.split():
-        value = getattr(args, option)
-        if value is not None and option not in taken:
-            named = option.replace("_", "-")
-            raise DeniableError(f"--{named} must not be given for {args.mechanism}, which has no use for it")
+            raise DeniableError(f"--{name} must not be given for {args.mechanism}, which has no use for it")
+        if value is None and option in taken and taken[option].default is Parameter.empty:
+            either = " or --symbols-file" if option == "symbols" else ""
+            step = _STEPS.get(option, "see `deniable survey new --help`")
+            raise DeniableError(f"--{name}{either} must be given for {args.mechanism}; {step}")
         settings |= {} if value is None else {option: value}
     return PRESETS[args.mechanism](**settings)
 
@@ -224,11 +216,12 @@ def _matrix(args: argparse.Namespace) -> list[list[float]] | None:
 
 def _show(args: argparse.Namespace) -> None:
     survey = load_agreement(args.survey)
-    if isinstance(survey, Form):
-        _no_reports(args)
-        show_form(survey, None if args.n is None else crowd(survey, args.n, args.delta), as_json=args.json)
-        return
+    if isinstance(survey, Form) and args.reports is not None:
+        raise DeniableError("--reports must not be given for a form; ask for the survey of one question")
     found = None if args.n is None else crowd(survey, args.n, args.delta)
+    if isinstance(survey, Form):
+        show_form(survey, found, as_json=args.json)
+        return
     if args.json:
         follows: dict[str, Any] = {
             "mechanism": survey.title,
@@ -336,16 +329,8 @@ def _sql(args: argparse.Namespace) -> None:
     sys.stdout.write(survey.sql(dialect=args.dialect, **names))
 
 
-def _no_reports(args: argparse.Namespace) -> None:
-    if args.reports is not None:
-        raise DeniableError("--reports must not be given for a form; ask for the survey of one question")
-
-
 def _notice(args: argparse.Namespace) -> None:
     survey = load_agreement(args.survey)
-    if isinstance(survey, Form):
-        told = form_notice(survey, None if args.n is None else crowd(survey, args.n, args.delta))
-    else:
-        told = notice(survey, None if args.n is None else crowd(survey, args.n, args.delta))
-    for heading, paragraph in told:
+    found = None if args.n is None else crowd(survey, args.n, args.delta)
+    for heading, paragraph in form_notice(survey, found) if isinstance(survey, Form) else notice(survey, found):
         print(f"{heading}\n{textwrap.fill(paragraph, 88, initial_indent='  ', subsequent_indent='  ')}\n")

@@ -2,14 +2,13 @@
 
 import argparse
 import csv
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.files import load_tallies, symbols_from
-from deniable.cli.form_results import candidates_of, write_tracked
-from deniable.cli.output import add_chart, put_chart, told
+from deniable.cli.files import load_tallies
+from deniable.cli.form_results import candidates_for, change_record, write_tracked
+from deniable.cli.output import add_chart, put_result
 from deniable.cli.parser import Commands, command, one_of, part, share
 from deniable.cli.progress import Reporter
 from deniable.cli.text import percent, shown, table
@@ -64,31 +63,26 @@ def _run(args: argparse.Namespace) -> None:
         if file.stem in windows:
             raise DeniableError(f"windows must not overlap, got {file.stem!r} twice; add up its tallies first")
         windows[file.stem] = load_tallies([str(file)])
-    candidates = symbols_from(args, "candidates")
-    listed: Any = range(candidates) if isinstance(candidates, int) else candidates
-    form = next(iter(windows.values())).survey
-    if isinstance(form, Form):
-        listed = candidates_of(form, listed)
+    made = next(iter(windows.values())).survey
     with Reporter("tracking", after=_AFTER):
         tracked: Any = track(
             windows,
-            candidates=listed,
+            candidates=candidates_for(made, args),
             turnover=args.turnover,
             change=args.change,
             participation=args.participation,
         )
         changes = tracked.changes(args.level)
-    if isinstance(form, Form):
+    if isinstance(made, Form):
         write_tracked(args, tracked, changes)
         return
-    if args.chart:
-        put_chart(tracked.chart(level=args.level, top=min(args.top or 6, 6)), args)
-    if args.json:
-        print(json.dumps(_as_json(tracked, changes, args.level), indent=2, allow_nan=False))
-    elif args.csv:
-        _write_csv(tracked, args.level)
-    else:
-        _print(tracked, changes, args)
+    put_result(
+        args,
+        chart=lambda: tracked.chart(level=args.level, top=min(args.top or 6, 6)),
+        record=lambda: _as_json(tracked, changes, args.level),
+        rows=lambda: _write_csv(tracked, args.level),
+        text=lambda: _print(tracked, changes, args),
+    )
 
 
 def _files(name: str) -> list[Path]:
@@ -115,17 +109,7 @@ def _as_json(tracked: "Tracked", changes: "list[Change]", level: float) -> dict[
             )
         ]
         windows.append({"window": window.window, "reports": window.n, "estimates": rows})
-    told = [
-        {
-            "symbol": symbol_to_json(change.symbol),
-            "window": change.window,
-            "size": change.size,
-            "low": change.interval[0],
-            "high": change.interval[1],
-            "p_value": change.p_value,
-        }
-        for change in changes
-    ]
+    told = [change_record(change) for change in changes]
     return {"level": level, "turnover": tracked.turnover, "windows": windows, "changes": told}
 
 
@@ -179,5 +163,3 @@ def _print(tracked: "Tracked", changes: "list[Change]", args: argparse.Namespace
         print(f"* changed: where nothing changes, nothing is named with {sure}, all symbols and windows together.")
     else:
         print(f"No change is certain (all symbols and windows together, {sure}).")
-    if args.chart:
-        print(f"\nwrote {told(args.chart)}")

@@ -1,6 +1,14 @@
 """Encode, randomise and count whole columns (NumPy, Arrow). Contract tests compare it with the code for one report."""
 
-from deniable.columns.batches import BatchCounter, check_digest, refuse_rows, report_columns, tell
+from deniable.columns.batches import (
+    BatchCounter,
+    check_digest,
+    count_refused,
+    refuse_rows,
+    report_columns,
+    settle_refused,
+    tell,
+)
 from deniable.columns.codes import arrow_or_none, encodable_rows, readable, without_views
 from deniable.columns.encode import Cells, Words, cell_rows, cell_table, keys_of, projective_digits, words_of_levels
 from deniable.columns.form_counting import count_form_table, count_forms
@@ -28,6 +36,7 @@ __all__ = [
     "count",
     "count_form_table",
     "count_forms",
+    "count_refused",
     "count_said",
     "encodable_rows",
     "keys_of",
@@ -40,6 +49,7 @@ __all__ = [
     "report_columns",
     "said_codes",
     "samplers",
+    "settle_refused",
     "tell",
     "without_views",
     "words_of_levels",

@@ -4,7 +4,7 @@ A report that no client of the survey could have sent is left out and counted by
 batch with missing columns, or columns of another type, is refused as a whole: it is not a table of reports.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,30 @@ def refuse_rows(refused: dict[str, int]) -> None:
             f"reports must all be ones that the survey's clients send, got {got} "
             f"({tell(refused)}); pass refused={{}} to count them and go on"
         )
+
+
+def count_refused(refused: dict[str, int], found: Mapping[str, int]) -> None:
+    """Add rows by reason to those that were refused before.
+
+    >>> before = {"no response": 1}
+    >>> count_refused(before, {"no response": 2, "cohort out of range": 1}); before
+    {'no response': 3, 'cohort out of range': 1}
+    """
+    for reason, rows in found.items():
+        refused[reason] = refused.get(reason, 0) + rows
+
+
+def settle_refused(
+    found: dict[str, int], refused: dict[str, int] | None, refuse: Callable[[dict[str, int]], None] = refuse_rows
+) -> None:
+    """Add the rows that were found wrong to `refused`; without it any such row is an error.
+
+    >>> settle_refused({}, None)
+    """
+    if refused is None:
+        refuse(found)
+    else:
+        count_refused(refused, found)
 
 
 def check_digest(survey: Agreement, schema: "pa.Schema") -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.batches import ARROW_TESTS, fixed_bytes, numbers, plain, refuse_rows
+from deniable.columns.batches import ARROW_TESTS, fixed_bytes, numbers, plain, settle_refused
 from deniable.columns.form_tables import FormTable
 from deniable.columns.grouped import add_grouped, is_grouped, number_in
 from deniable.errors import WireError
@@ -166,12 +166,8 @@ def _add_grouped(tally: FormTally, rows: Sequence[Any], refused: dict[str, int] 
         add_grouped(own, groups[part.name], bad)
         found.append((own.counts, own.reports))
     n = _add_whole(whole, bad)
-    if refused is None:
-        refuse_rows(bad)
+    settle_refused(bad, refused)
     tally.add(found, n)
-    if refused is not None:
-        for reason, number in bad.items():
-            refused[reason] = refused.get(reason, 0) + number
 
 
 def _add_whole(rows: Sequence[dict[str, Any]], bad: dict[str, int]) -> int:

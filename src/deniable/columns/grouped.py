@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.columns.batches import refuse_rows
+from deniable.columns.batches import settle_refused
 from deniable.errors import WireError
 from deniable.mechanisms import whole_number
 from deniable.tally import Tally
@@ -57,11 +57,7 @@ def add_grouped(tally: Tally, rows: Sequence[Any], refused: dict[str, int] | Non
                 raise WireError(f"cells must be a list of {survey.columns} numbers in every row")
             counts[cohort] += [number_in("cells", cell, 2**63 - 1) for cell in cells]
         reports[cohort] += number
-    if refused is None:
-        refuse_rows(bad)
-    else:
-        for reason, number in bad.items():
-            refused[reason] = refused.get(reason, 0) + number
+    settle_refused(bad, refused)
     tally.add(counts, reports)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.batches import refuse_rows
+from deniable.columns.batches import settle_refused
 from deniable.errors import WireError
 from deniable.survey import Survey
 from deniable.tally import Tally
@@ -71,16 +71,12 @@ def count_said(survey: Survey, said: Any, refused: dict[str, int] | None = None)
     codes = said_codes(survey, said)
     bad = {"no answer": int((codes == -1).sum()), "not one of the answers": int((codes == -2).sum())}
     bad = {reason: rows for reason, rows in bad.items() if rows}
-    if refused is None:
-        if bad.get("not one of the answers"):
-            raise WireError(
-                f"answers must be {_listed(survey)}, got {bad['not one of the answers']:,} others; name what the data "
-                "have with answers=, or pass refused={} to leave them out"
-            )
-        refuse_rows(bad)
-    else:
-        for reason, rows in bad.items():
-            refused[reason] = refused.get(reason, 0) + rows
+    if refused is None and bad.get("not one of the answers"):
+        raise WireError(
+            f"answers must be {_listed(survey)}, got {bad['not one of the answers']:,} others; name what the data "
+            "have with answers=, or pass refused={} to leave them out"
+        )
+    settle_refused(bad, refused)
     counts += np.bincount(codes[codes >= 0], minlength=survey.columns)
     return Tally(survey, [counts])
 

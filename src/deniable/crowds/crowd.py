@@ -15,7 +15,7 @@ from deniable.crowds.certifying import certified_above, certified_below, diverge
 from deniable.crowds.variations import places_of, spread, variation_of
 from deniable.errors import SurveyError
 from deniable.mechanisms import at_most_exp, check_size
-from deniable.survey import Agreement, Form, check_agreement
+from deniable.survey import Agreement, check_agreement
 
 if TYPE_CHECKING:
     import altair as alt
@@ -232,7 +232,7 @@ def checked_delta(delta: float) -> float:
 
 def _local(survey: Agreement, odds: Fraction) -> float:
     """ln odds, rounded up: what holds without any crowd."""
-    asked = survey.bounds[1] if isinstance(survey, Form) else survey.mechanism.report_bound
+    asked = survey.bounds[1]
     nearest = float(asked)
     up = nearest if Fraction(nearest) >= asked else math.nextafter(nearest, 65)
     return up if at_most_exp(odds, asked) else math.nextafter(math.log(odds), 65)

@@ -1,6 +1,6 @@
 """The difference of two estimates of a form: question by question, with error bars."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.by_question import ByQuestion
 from deniable.decoders.comparison import Difference, _Apart, difference, differences_of
 from deniable.decoders.form_estimate import FormEstimate, MarginalEstimate
 from deniable.decoders.limits import check_level
 from deniable.errors import DecodeError
-from deniable.survey import Symbol, data_frame, html_table
+from deniable.survey import Form, Symbol
 
 if TYPE_CHECKING:
     import altair as alt
-    import pyarrow as pa
 
 __all__ = ["FormDifference", "MarginalDifference"]
 
@@ -115,7 +115,7 @@ class MarginalDifference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FormDifference(Mapping[str, Any]):
+class FormDifference(ByQuestion):
     """The change of each question of a form. Made by `difference`.
 
     Parameters
@@ -140,21 +140,21 @@ class FormDifference(Mapping[str, Any]):
 
     first: FormEstimate
     second: FormEstimate
+    _columns = ("question", "symbol", "difference", "raw", "standard_error", "low", "high", "changed")
+    _head = ("question", "answer", "change", "95 % interval", "")
+
+    @property
+    def _note(self) -> str:
+        return f"{self.second.n:,} to {self.first.n:,} forms; all questions together: 95 %"
+
+    @property
+    def form(self) -> Form:
+        """The form of the first estimate."""
+        return self.first.form
 
     @cached_property
     def _found(self) -> dict[str, Any]:
         return {name: _one(self.first[name], self.second[name]) for name in self.first}
-
-    def __getitem__(self, question: str) -> Any:
-        if question not in self._found:
-            self.first.form.part_of(question)
-        return self._found[question]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
 
     def joint(self, first: str, second: str) -> Difference:
         """The change of all pairs of answers of two related questions, in the order of the form.
@@ -174,8 +174,12 @@ class FormDifference(Mapping[str, Any]):
         level : float
             The chance that nothing is named where nothing changed.
         """
-        each = 1 - (1 - check_level(level)) / len(self)
+        each = self._each(level)
         return {name: change.changed(each) for name, change in self.items()}
+
+    def _each(self, level: float) -> float:
+        """The level of each question, of all of them together."""
+        return 1 - (1 - check_level(level)) / len(self)
 
     def rows(self, level: float = 0.95) -> list[tuple[str, str, float, float, float, float, float, bool]]:
         """A row for each answer: question, answer, difference, raw, standard error, low, high, changed.
@@ -194,55 +198,14 @@ class FormDifference(Mapping[str, Any]):
             found += [(name, label, *row) for label, row in zip(labels, numbers, strict=True)]
         return found
 
-    def to_arrow(self, level: float = 0.95) -> "pa.Table":
-        """An Arrow table with a row for each answer of each question.
+    def _drawn(self, name: str, level: float, top: int) -> "alt.LayerChart":
+        from deniable.charts import difference_chart
 
-        Parameters
-        ----------
-        level : float
-            The confidence level of `low` and `high`, and of `changed` among all questions.
-        """
-        import pyarrow as pa
-
-        names = ["question", "symbol", "difference", "raw", "standard_error", "low", "high", "changed"]
-        return pa.table(dict(zip(names, map(list, zip(*self.rows(level), strict=True)), strict=True)))
-
-    def to_pandas(self, level: float = 0.95) -> Any:
-        """The table of `to_arrow` as a pandas DataFrame.
-
-        Parameters
-        ----------
-        level : float
-            As for `to_arrow`.
-        """
-        return data_frame(self.to_arrow(level))
-
-    def chart(self, *, level: float = 0.95, top: int = 40) -> "alt.VConcatChart":
-        """Dots with intervals, one question below the other. Needs the extra `charts`.
-
-        Parameters
-        ----------
-        level : float
-            The confidence level of the intervals.
-        top : int
-            How many answers of a question to show.
-        """
-        import altair as alt
-
-        from deniable.charts import difference_chart, stacked
-
-        charts, marks = [], self.changed(level)
-        for name, change in self.items():
-            order = np.argsort(-np.abs(change.raw), kind="stable")[:top]
-            labels = [self.first[name].labels[i] for i in order]
-            limits, changed = change.intervals(level)[order], marks[name][order].tolist()
-            drawn: Any = difference_chart(labels, change.raw[order], limits, changed=changed, level=level)
-            drawn = drawn.properties(title=name)
-            drawn.config = alt.Undefined  # it belongs to the whole, which has its own
-            charts.append(drawn)
-        return stacked(charts, repr(self)[1:-1])
-
-    plot = chart  # the name that other libraries use
+        change = self[name]
+        order = np.argsort(-np.abs(change.raw), kind="stable")[:top]
+        labels = [self.first[name].labels[i] for i in order]
+        limits, changed = change.intervals(level)[order], change.changed(self._each(level))[order].tolist()
+        return difference_chart(labels, change.raw[order], limits, changed=changed, level=level)
 
     def shown(self, level: float = 0.95) -> list[tuple[str, str, str, str, str]]:
         """Rows for people: question, answer, change, interval, and a word where it changed.
@@ -262,19 +225,6 @@ class FormDifference(Mapping[str, Any]):
             )
             for name, label, _, raw, _, low, high, moved in self.rows(level)
         ]
-
-    def __str__(self) -> str:
-        """A line for each question: all changes, each with its 95 % interval."""
-        lines: dict[str, list[str]] = {}
-        for name, label, change, limits, _ in self.shown():
-            lines.setdefault(name, []).append(f"{label} {change} ({limits})")
-        return "\n".join(f"{name}: {', '.join(texts)}" for name, texts in lines.items())
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        head = ["question", "answer", "change", "95 % interval", ""]
-        note = f"{self.second.n:,} to {self.first.n:,} forms; all questions together: 95 %"
-        return html_table(self.first.form.name or "Form", head, self.shown(), note=note)
 
     def __repr__(self) -> str:
         return f"<FormDifference of {len(self)} questions, {self.second.n} to {self.first.n} forms>"

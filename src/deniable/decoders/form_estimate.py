@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.by_question import ByQuestion
 from deniable.decoders.decoding import decode, readers_of
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Mass, mass_of
 from deniable.decoders.labels import labels_of
 from deniable.decoders.limits import check_level
 from deniable.errors import DecodeError, UnknownSymbol
-from deniable.survey import NO_ANSWER, Form, FormPart, Symbol, data_frame, html_table
+from deniable.survey import NO_ANSWER, Form, FormPart, Symbol
 from deniable.tally import FormTally
 
 if TYPE_CHECKING:
     import altair as alt
-    import pyarrow as pa
 
 __all__ = ["FormEstimate", "MarginalEstimate"]
 
@@ -134,7 +134,7 @@ class MarginalEstimate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FormEstimate(Mapping[str, Any]):
+class FormEstimate(ByQuestion):
     """An estimate for each question of a form. Made by `decode`.
 
     Parameters
@@ -159,6 +159,12 @@ class FormEstimate(Mapping[str, Any]):
 
     tally: FormTally
     parts: tuple[Estimate, ...]
+    _columns = ("question", "symbol", "probability", "raw", "standard_error", "low", "high")
+    _head = ("question", "answer", "share", "95 % interval")
+
+    @property
+    def _note(self) -> str:
+        return f"{self.n:,} forms"
 
     @property
     def form(self) -> Form:
@@ -177,17 +183,6 @@ class FormEstimate(Mapping[str, Any]):
             for place, question in enumerate(part.questions):
                 found[question.name] = estimate if len(part.questions) == 1 else MarginalEstimate(estimate, part, place)
         return {question.name: found[question.name] for question in self.form.questions}
-
-    def __getitem__(self, question: str) -> Any:
-        if question not in self._found:
-            self.form.part_of(question)
-        return self._found[question]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
 
     def joint(self, first: str, second: str) -> Estimate:
         """The estimate of all pairs of answers of two related questions, in the order of the form.
@@ -225,30 +220,6 @@ class FormEstimate(Mapping[str, Any]):
             found += [(name, label, *row) for label, row in zip(estimate.labels, numbers, strict=True)]
         return found
 
-    def to_arrow(self, level: float = 0.95) -> "pa.Table":
-        """An Arrow table with a row for each answer of each question.
-
-        Parameters
-        ----------
-        level : float
-            The confidence level of `low` and `high`.
-        """
-        import pyarrow as pa
-
-        names = ["question", "symbol", "probability", "raw", "standard_error", "low", "high"]
-        columns = list(zip(*self.rows(level), strict=True))
-        return pa.table(dict(zip(names, map(list, columns), strict=True)))
-
-    def to_pandas(self, level: float = 0.95) -> Any:
-        """The table of `to_arrow` as a pandas DataFrame.
-
-        Parameters
-        ----------
-        level : float
-            The confidence level of `low` and `high`.
-        """
-        return data_frame(self.to_arrow(level))
-
     def to_json(self, level: float = 0.95) -> str:
         """The table as JSON: by question, by answer.
 
@@ -264,33 +235,13 @@ class FormEstimate(Mapping[str, Any]):
         found = {"form": self.form.digest, "n": self.n, "level": level, "questions": questions}
         return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
 
-    def chart(self, *, level: float = 0.95, top: int = 40) -> "alt.VConcatChart":
-        """Bars with intervals, one question below the other; `estimate["smokes"].chart()` has one alone.
+    def _drawn(self, name: str, level: float, top: int) -> "alt.LayerChart":
+        from deniable.charts import estimate_chart
 
-        Needs the extra `charts`.
-
-        Parameters
-        ----------
-        level : float
-            The confidence level of the intervals.
-        top : int
-            How many answers of a question to show.
-        """
-        import altair as alt
-
-        from deniable.charts import estimate_chart, stacked
-
-        charts = []
-        for name, estimate in self.items():
-            order = np.argsort(-estimate.probabilities, kind="stable")[:top]
-            labels = [estimate.labels[i] for i in order]
-            shares, limits = estimate.probabilities[order], estimate.intervals(level)[order]
-            drawn = estimate_chart(labels, shares, limits, level=level).properties(title=name)
-            drawn.config = alt.Undefined  # it belongs to the whole, which has its own
-            charts.append(drawn)
-        return stacked(charts, repr(self)[1:-1])
-
-    plot = chart  # the name that other libraries use
+        estimate = self[name]
+        order = np.argsort(-estimate.probabilities, kind="stable")[:top]
+        labels = [estimate.labels[i] for i in order]
+        return estimate_chart(labels, estimate.probabilities[order], estimate.intervals(level)[order], level=level)
 
     def shown(self, level: float = 0.95) -> list[tuple[str, str, str, str]]:
         """Rows for people: question, answer, share, interval within 0 and 100 %.
@@ -304,18 +255,6 @@ class FormEstimate(Mapping[str, Any]):
             (name, label, f"{100 * share:.1f} %", f"{100 * max(low, 0.0):.1f} to {100 * min(high, 1.0):.1f} %")
             for name, label, share, _, _, low, high in self.rows(level)
         ]
-
-    def __str__(self) -> str:
-        """A line for each question: all shares, each with its 95 % interval."""
-        lines: dict[str, list[str]] = {}
-        for name, label, share, limits in self.shown():
-            lines.setdefault(name, []).append(f"{label} {share} ({limits})")
-        return "\n".join(f"{name}: {', '.join(texts)}" for name, texts in lines.items())
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        head = ["question", "answer", "share", "95 % interval"]
-        return html_table(self.form.name or "Form", head, self.shown(), note=f"{self.n:,} forms")
 
     def __repr__(self) -> str:
         return f"<FormEstimate of {len(self)} questions from {self.n} forms>"

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable import columns
-from deniable.columns import FormTable, ReportTable, refuse_rows
+from deniable.columns import FormTable, ReportTable, settle_refused
 from deniable.engines.form_files import count_form_files, privatize_form_files
 from deniable.engines.input_files import paths_of, sources
 from deniable.engines.local import FileProgress, count_files, survey_in
@@ -90,11 +90,7 @@ def count(survey: Agreement, reports: Any, *, refused: dict[str, int] | None = N
     if paths is None:
         return columns.count(survey, reports, refused=refused)
     tally, bad = count_files(survey, paths)
-    if refused is None:
-        refuse_rows(bad)
-    else:
-        for reason, rows in bad.items():
-            refused[reason] = refused.get(reason, 0) + rows
+    settle_refused(bad, refused)
     return tally
 
 
@@ -176,11 +172,7 @@ def privatize(
         raise AlphabetError("cohorts must not be given with column= or refused=; pass the column itself")
     bad: dict[str, int] = {}
     tables = list(privatized_tables(survey, data, column, bad))
-    if refused is None:
-        refuse_answers(bad)
-    else:
-        for reason, rows in bad.items():
-            refused[reason] = refused.get(reason, 0) + rows
+    settle_refused(bad, refused, refuse_answers)
     tables = tables or [columns.privatize(survey, [])]
     return ReportTable(
         survey, np.concatenate([t.cohorts for t in tables]), np.concatenate([t.responses for t in tables])

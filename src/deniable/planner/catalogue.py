@@ -142,7 +142,7 @@ def _bit_bytes(cells: Any) -> Ints:
 
 
 def single_family(
-    name: str, preset: Callable[..., Survey], at: Callable[[float], Mechanism], outputs: int, *, chained: bool = False
+    name: str, preset: Callable[..., Survey], at: Callable[[float], Mechanism], outputs: int
 ) -> list[Family]:
     """A mechanism without parameters, with a cell for each symbol: `at` makes it for an epsilon.
 
@@ -158,7 +158,7 @@ def single_family(
             return ErrorModel(np.inf, 0.0)
 
     size = _HEAD + _index_bytes(outputs)
-    return [Family(name, preset, {}, size, lambda kept, epsilon, n, classes: of(epsilon), chained=chained)]
+    return [Family(name, preset, {}, size, lambda kept, epsilon, n, classes: of(epsilon), chained=False)]
 
 
 @planned.add(KRR)

@@ -1,14 +1,16 @@
 """Plans for an effect: how many people, which epsilon, which power, or how small a difference or coefficient."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import DeniableError, PlanError
 from deniable.planner.effect_sizes import Coefficient, Effect, ShareDifference, covariate_values, people_for, power_of
 from deniable.planner.request import EPSILONS, PEOPLE
-from deniable.survey import Alphabet, Survey, facts, krr, oue, subset, warner
+from deniable.planner.solve import least
+from deniable.planner.told import ToldPlan
+from deniable.survey import Alphabet, Survey, krr, oue, subset, warner
 from deniable.theory import count_of
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ _BY = ("n", "epsilon", "effect", "power")
 
 
 @dataclass(frozen=True, slots=True)
-class EffectPlan:
+class EffectPlan(ToldPlan):
     """A survey that shows an effect with a wanted probability.
 
     Parameters
@@ -63,6 +65,7 @@ class EffectPlan:
     ([1.0, 1.0], 0.84)
     """
 
+    _named = ("n", "epsilon", "effect", "power", "alpha", "share", "found", "what", "people_without_noise")
     survey: Survey
     n: int
     epsilon: float
@@ -75,11 +78,6 @@ class EffectPlan:
     people_without_noise: int
     measured: Effect = field(repr=False)
     at_epsilon: Callable[[float], Survey] | None = field(repr=False)
-
-    def to_json(self) -> dict[str, Any]:
-        """The plan as a JSON object."""
-        named = ("n", "epsilon", "effect", "power", "alpha", "share", "found", "what", "people_without_noise")
-        return {name: getattr(self, name) for name in named} | {"survey": self.survey.to_json()}
 
     def curve(self, people: Sequence[int] | None = None) -> list[dict[str, Any]]:
         """The power at some numbers of people: with half the budget, as planned, with twice of it, and without noise.
@@ -128,44 +126,25 @@ class EffectPlan:
         return f"a difference of {100 * self.effect:.3g} points"
 
     def rows(self) -> list[tuple[str, str]]:
-        """What it says, for people: a name and a value a row."""
         base = "in the first group" if self.what == "difference" else "at the covariate's mean"
-
-        def told(name: str, text: str) -> str:
-            return f"{text} (found)" if self.found == name else text
-
+        power = f"{100 * self.power:.1f} %, of a two-sided test at {100 * self.alpha:g} %"
         return [
-            ("people", told("n", f"{self.n:,}")),
-            ("epsilon", told("epsilon", f"{self.epsilon:.4g}")),
-            (self.what, told("effect", f"{self.effect:.4g}")),
+            ("people", self._marked("n", f"{self.n:,}")),
+            ("epsilon", self._marked("epsilon", f"{self.epsilon:.4g}")),
+            (self.what, self._marked("effect", f"{self.effect:.4g}")),
             ("share " + base, f"{self.share:.4g}"),
-            ("power", told("power", f"{100 * self.power:.1f} %, of a two-sided test at {100 * self.alpha:g} %")),
+            (
+                "power",
+                self._marked("power", power),
+            ),
             ("people without noise", f"{self.people_without_noise:,}"),
         ]
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return facts("Plan", [("survey", repr(self.survey)), *self.rows()])
-
-
-def check_alone(others: Mapping[str, object]) -> None:
-    """Refuse what belongs to another kind of plan.
-
-    >>> check_alone({"metric": None})
-    """
-    for label, value in others.items():
-        if value is not None:
-            raise DeniableError(f"{label} must not be given with an effect or a power; plan one of them at a time")
-
-
-def check_without(those: Mapping[str, object]) -> None:
-    """Refuse what belongs to the plan of an effect, where none is given.
-
-    >>> check_without({"share": None})
-    """
-    for label, value in those.items():
-        if value is not None:
-            raise DeniableError(f"{label} must be given with an effect or a power, got neither")
+    @property
+    def note(self) -> str:
+        """What the rows do not say."""
+        by = "deniable crosstab" if self.what == "difference" else "deniable regress"
+        return f"The power is that of the interval or the p-value that `{by}` gives."
 
 
 def plan_effect(
@@ -309,11 +288,7 @@ class _Search:
                 f"effect must be possible, got none that {n:,} people show at epsilon {survey.epsilon:g} with power "
                 f"{power:g}; ask more people"
             )
-        low = high * 1e-9
-        while high / low > 1 + CLOSE:
-            middle = math.sqrt(low * high)
-            low, high = (low, middle) if seen(middle) else (middle, high)
-        return high
+        return least(seen, high * 1e-9, high, CLOSE)
 
     def cheapest(self, effect: float, n: int, power: float) -> Survey:
         """The survey of least epsilon that shows an effect."""
@@ -324,13 +299,10 @@ class _Search:
             variance = self.size.variance(self.make(f"{epsilon:.6g}"), effect)
             return people_for(effect, variance, power, self.alpha)
 
-        low, high = EPSILONS
-        if needed(high) > n:
+        weakest = EPSILONS[1]
+        if needed(weakest) > n:
             raise PlanError(
-                f"n must be at least {math.ceil(needed(high)):,} for this effect, at any epsilon up to {high:g}, got "
-                f"{n:,}; ask more people"
+                f"n must be at least {math.ceil(needed(weakest)):,} for this effect, at any epsilon up to {weakest:g}, "
+                f"got {n:,}; ask more people"
             )
-        while high / low > 1 + CLOSE:
-            middle = math.sqrt(low * high)
-            low, high = (middle, high) if needed(middle) > n else (low, middle)
-        return self.make(f"{high:.6g}")
+        return self.make(f"{least(lambda epsilon: needed(epsilon) <= n, *EPSILONS, CLOSE):.6g}")

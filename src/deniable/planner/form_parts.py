@@ -153,24 +153,9 @@ class PlannedPart:
     @cached_property
     def _request(self) -> PlanRequest:
         question = self.part.questions[0]
-        listed: dict[str, Any] = {"symbols": None, "candidates": self.candidates, "other": None, "text": "folded"}
-        if not question.alphabet.is_open:
-            listed = {"symbols": len(question.answers), "candidates": None, "other": None, "text": "folded"}
-        return ask(
-            n=2,
-            epsilon=None,
-            epsilon_report=None,
-            metric=None,
-            sensitive=None,
-            shape="worst",
-            confidence=self.confidence,
-            max_bytes=None,
-            max_cohorts=None,
-            name=question.title or question.name,
-            seed=0,
-            max_error=0.5,
-            **listed,
-        )
+        is_open = question.alphabet.is_open
+        listed = {"candidates": self.candidates} if is_open else {"symbols": len(question.answers)}
+        return ask(n=2, max_error=0.5, confidence=self.confidence, name=question.title or question.name, **listed)
 
     @cached_property
     def _search(self) -> Search:
@@ -183,16 +168,16 @@ class PlannedPart:
             if skip:  # of others the form makes subset selection
                 found = [one for one in found if set(one.parameters) <= {"size"}]
         else:
-            found = single_family(survey.title, self._same, self._at, survey.columns)
+            found = single_family(survey.title, self._survey_at, self._mechanism_at, survey.columns)
         return Search(request, [one for one in found if self.only in (None, one.name)])
 
-    def _at(self, epsilon: float | Fraction) -> Mechanism:
+    def _mechanism_at(self, epsilon: float | Fraction) -> Mechanism:
         survey = self.part.survey
         return survey.mechanism if self.kept else survey.mechanism.rebudgeted(_exact(epsilon), survey.encoding)
 
-    def _same(self, *, symbols: Any, epsilon: Any, name: str, **settings: Any) -> Survey:
+    def _survey_at(self, *, symbols: Any, epsilon: Any, name: str, **settings: Any) -> Survey:
         """The survey as it is, at another budget; where it may be skipped, without the answer that the form adds."""
-        mechanism, size = self._at(epsilon), len(symbols)
+        mechanism, size = self._mechanism_at(epsilon), len(symbols)
         if size < mechanism.cells:
             mechanism = Sensitive(size, _exact(epsilon), [x for x in mechanism.sensitive if x < size])  # type: ignore[attr-defined]
         return Survey(self.part.questions[0].alphabet, Direct(size), mechanism, name)

@@ -13,9 +13,10 @@ from typing import Any
 
 from deniable.errors import DeniableError, PlanError
 from deniable.planner.form_parts import PlannedPart, candidates_of
-from deniable.planner.request import EPSILONS, PEOPLE
+from deniable.planner.request import EPSILONS, PEOPLE, PlanProgress, checked_confidence
 from deniable.planner.solve import Outside, crossing, rounded_up
-from deniable.survey import Form, Survey, form, html_table
+from deniable.survey import Form, Survey, html_table
+from deniable.survey import form as form_of
 from deniable.theory import count_of
 
 __all__ = ["FormPlan", "FormPlanner", "Memory", "PlannedQuestion", "Spending", "Way", "check_budget", "plan_form"]
@@ -171,35 +172,34 @@ class FormPlan:
 
 
 def plan_form(
-    asked: object,
+    form: object,
     *,
     n: object,
     epsilon: object,
     max_error: object,
     candidates: Mapping[str, object] | None = None,
     confidence: float = 0.9,
-    tell: Callable[[float], None] = lambda share: None,
+    progress: PlanProgress | None = None,
     memory: Memory | None = None,
 ) -> FormPlan:
     """The third of n, epsilon and errors from the other two, for a form; see `plan`. What is worked out of a question
     is kept in `memory` for the next plan."""
-    if not isinstance(asked, Form):
-        raise DeniableError(f"what is planned must be a form, got {type(asked).__name__}; make one with dn.form")
+    if not isinstance(form, Form):
+        raise DeniableError(f"what is planned must be a form, got {type(form).__name__}; make one with dn.form")
     given = [name for name, value in (("n", n), ("epsilon", epsilon), ("max_error", max_error)) if value is not None]
     if len(given) != 2:
         raise DeniableError(
             f"two of n, epsilon and max_error must be given for a form, got {', '.join(given) or 'none'}; the third is "
             "what the plan finds"
         )
-    if not 0.5 <= float(confidence) <= 0.99:
-        raise DeniableError(f"confidence must be from 0.5 to 0.99, got {confidence:g}; it is a share of repeats")
-    if any(part.survey.mechanism.twice for part in asked.parts):
+    level = checked_confidence(confidence)
+    if any(part.survey.mechanism.twice for part in form.parts):
         raise DeniableError("questions of a planned form must have no second stage; add epsilon_report afterwards")
-    planner = FormPlanner(asked, float(confidence), candidates_of(asked, candidates), tell, memory)
+    planner = FormPlanner(form, level, candidates_of(form, candidates), progress, memory)
     people = None if n is None else count_of("n", n, 2, int(PEOPLE[1]))
     budget = None if epsilon is None else float(Fraction(str(epsilon)))
     if budget is not None:
-        check_budget(asked, budget)
+        check_budget(form, budget)
     return planner.run(people, budget, None if max_error is None else _wanted(planner, max_error))
 
 
@@ -250,16 +250,16 @@ class FormPlanner:
         asked: Form,
         confidence: float,
         candidates: dict[str, int],
-        tell: Callable[[float], None] = lambda share: None,
+        progress: PlanProgress | None = None,
         memory: Memory | None = None,
     ) -> None:
-        self.form, self.confidence, self._tell = asked, confidence, tell
+        self.form, self.confidence, self._progress = asked, confidence, progress
         self.parts = [
             PlannedPart(asked, part, confidence, candidates.get(part.questions[0].name)) for part in asked.parts
         ]
         alike: Memory = {} if memory is None else memory  # parts that ask alike are worked out once
         for part in self.parts:
-            part.remember(alike.setdefault((_asks(part), confidence), part))
+            part.remember(alike.setdefault((_question_key(part), confidence), part))
 
     def ways(self) -> Iterator[Way]:
         count = len(self.parts)
@@ -273,7 +273,7 @@ class FormPlanner:
     def budgets(self, way: Way, n: float, wanted: Mapping[str, float]) -> list[float]:
         """The budget of each part; `Outside` if a part cannot meet its error."""
         people = n * way.drawn / len(self.parts)
-        needed = [_up(part, people, wanted) for part in self.parts]
+        needed = [_budget_of(part, people, wanted) for part in self.parts]
         if not way.equal:
             return needed
         return [float(part.kept) if part.kept else max(needed) for part in self.parts]
@@ -289,7 +289,8 @@ class FormPlanner:
         found: list[tuple[float, Way]] = []
         ways = list(self.ways())
         for place, way in enumerate(ways):
-            self._tell(place / len(ways))
+            if self._progress is not None:
+                self._progress("comparing ways to spend the budget", place / len(ways), 1.0, 1)
             found.append((self._needs(way, people, epsilon, wanted), way))
         found.sort(key=lambda pair: pair[0])
         needs, best = found[0]
@@ -327,7 +328,7 @@ class FormPlanner:
         for part, budget in zip(self.parts, budgets, strict=True):
             surveys |= dict(zip(part.names, part.surveys(budget, people), strict=True))
         asked = self.form
-        made = form(
+        made = form_of(
             {name: surveys[name] for name in asked.order},
             spend="each",
             relate=[part.names for part in self.parts if len(part.names) == 2],
@@ -351,7 +352,7 @@ class FormPlanner:
             instead = []
             for other in part.ranked(budget, people)[1 : 1 + _RIVALS]:
                 try:
-                    needed = _up(part.with_only(other), people, wanted)
+                    needed = _budget_of(part.with_only(other), people, wanted)
                 except Outside:
                     continue
                 whole = total - budget + needed if not way.equal else way.drawn * max(needed, *budgets)
@@ -379,13 +380,15 @@ class FormPlanner:
         )
 
 
-def _asks(part: PlannedPart) -> Any:
+def _question_key(part: PlannedPart) -> Any:
+    """Equal for parts that ask alike, and so need the same."""
     survey = part.part.survey
     own = tuple((question.alphabet, question.skip) for question in part.part.questions)
     return own, survey.encoding, None if survey.mechanism.two_valued else survey.mechanism, part.candidates
 
 
-def _up(part: PlannedPart, n: float, wanted: Mapping[str, float]) -> float:
+def _budget_of(part: PlannedPart, n: float, wanted: Mapping[str, float]) -> float:
+    """The budget that a part needs, with a margin for the prediction, rounded up."""
     budget = part.needed(n, wanted)
     if part.kept is not None or budget <= EPSILONS[0]:
         return budget

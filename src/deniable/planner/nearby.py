@@ -7,13 +7,12 @@ functions matter, they are planned instead (tests/unit/planner/test_nearby.py co
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from inspect import signature
 from typing import Any
 
 from deniable.errors import PlanError
 from deniable.planner.catalogue import families
 from deniable.planner.planning import plan
-from deniable.planner.request import APART, PlanRequest, ask
+from deniable.planner.request import PlanRequest, ask
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
 
@@ -61,8 +60,7 @@ def nearby(problem: PlanError, epsilons: Sequence[float], **arguments: Any) -> I
     Nearby(n=150, epsilon=4.0, error=0.087)
     Nearby(n=830, epsilon=2.0, error=0.05)
     """
-    given = {name: one.default for name, one in signature(plan).parameters.items() if name not in APART} | arguments
-    request = ask(**given)
+    request = ask(**arguments)
     if request.found != "epsilon" or problem.least is None:
         return
     assert request.n is not None

@@ -14,8 +14,12 @@ from typing import Any
 from deniable.decoders import worst_deviation
 from deniable.errors import DeniableError, PlanError
 from deniable.mechanisms import parse_epsilon
-from deniable.planner.request import EPSILONS, PEOPLE
-from deniable.survey import Alphabet, Survey, facts, number, ordered
+from deniable.planner.request import EPSILONS, PEOPLE, checked_confidence
+from deniable.planner.solve import least
+from deniable.planner.told import ToldPlan
+from deniable.survey import Alphabet, Survey
+from deniable.survey import number as number_survey
+from deniable.survey import ordered as ordered_survey
 from deniable.theory import count_of
 
 __all__ = ["NumberPlan", "plan_mean"]
@@ -24,7 +28,7 @@ _CLOSE = 1e-4  # relative accuracy of the epsilon that is found
 
 
 @dataclass(frozen=True, slots=True)
-class NumberPlan:
+class NumberPlan(ToldPlan):
     """A survey of a quantity whose mean is as accurate as was asked for.
 
     Parameters
@@ -49,8 +53,11 @@ class NumberPlan:
     >>> plan = dn.plan(number=(18, 90), n=100_000, max_mean_error=1.0)
     >>> plan.found, plan.epsilon < 1.2, plan.mean_error <= 1.0, plan.to_json()["n"]
     ('epsilon', True, True, 100000)
+    >>> plan.rows()[2], plan.note
+    (('error of the mean', 'below 1 in 90 % of surveys'), 'That holds whatever the answers are.')
     """
 
+    _named = ("n", "epsilon", "mean_error", "confidence", "found")
     survey: Survey
     n: int
     epsilon: float
@@ -58,26 +65,23 @@ class NumberPlan:
     confidence: float
     found: str
 
-    def to_json(self) -> dict[str, Any]:
-        """The plan as a JSON object."""
-        named = ("n", "epsilon", "mean_error", "confidence", "found")
-        return {name: getattr(self, name) for name in named} | {"survey": self.survey.to_json()}
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        rows: list[tuple[str, object]] = [
-            ("survey", repr(self.survey)),
-            ("people", f"{self.n:,}"),
-            ("epsilon", f"{self.epsilon:.4g}"),
+    def rows(self) -> list[tuple[str, str]]:
+        return [
+            ("people", self._marked("n", f"{self.n:,}")),
+            ("epsilon", self._marked("epsilon", f"{self.epsilon:.4g}")),
             ("error of the mean", f"below {self.mean_error:.4g} in {100 * self.confidence:g} % of surveys"),
         ]
-        return facts("Plan", rows)
+
+    @property
+    def note(self) -> str:
+        """What the rows do not say."""
+        return "That holds whatever the answers are."
 
 
 def plan_mean(
     *,
-    number_: object,
-    ordered_: Iterable[object] | int | None,
+    number: object,
+    ordered: Iterable[object] | int | None,
     n: object,
     epsilon: object,
     max_mean_error: object,
@@ -97,16 +101,20 @@ def plan_mean(
             f"two of n, epsilon and max_mean_error must be given, got {', '.join(given) or 'none'}; the third is what "
             "the plan finds"
         )
-    if not 0.5 <= float(confidence) <= 0.99:
-        raise DeniableError(f"confidence must be from 0.5 to 0.99, got {confidence:g}; it is a share of repeats")
-    make = _maker(number_, ordered_, bins, step, name)
-    reach = NormalDist().inv_cdf(0.5 + float(confidence) / 2)
+    if (number is None) == (ordered is None):
+        raise DeniableError(
+            "max_mean_error must be planned for number or ordered, one of the two, and nothing else, got "
+            + ("neither" if number is None else "both")
+        )
+    level = checked_confidence(confidence)
+    make = _maker(number, ordered, bins, step, name)
+    reach = NormalDist().inv_cdf(0.5 + level / 2)
     people = None if n is None else count_of("n", n, 2, int(PEOPLE[1]))
     if max_mean_error is None:
         assert people is not None
         survey = make(epsilon)
         error = _binning(survey) + reach * worst_deviation(survey) / math.sqrt(people)
-        return NumberPlan(survey, people, survey.epsilon, error, float(confidence), "error")
+        return NumberPlan(survey, people, survey.epsilon, error, level, "error")
     target = float(max_mean_error)  # type: ignore[arg-type]
     room = target - _binning(make(1))
     if not room > 0:
@@ -120,22 +128,19 @@ def plan_mean(
             raise PlanError(
                 f"max_mean_error {target:g} must be larger: at epsilon {survey.epsilon:g} no crowd is enough"
             )
-        return NumberPlan(survey, max(needed, 2), survey.epsilon, target, float(confidence), "n")
+        return NumberPlan(survey, max(needed, 2), survey.epsilon, target, level, "n")
 
     def error_at(budget: float) -> float:
         return reach * worst_deviation(make(f"{budget:.6g}")) / math.sqrt(people)
 
-    low, high = EPSILONS
-    if error_at(high) > room:
+    if error_at(EPSILONS[1]) > room:
         raise PlanError(
-            f"max_mean_error must be at least {error_at(high) + target - room:.3g} with {people:,} people, got "
+            f"max_mean_error must be at least {error_at(EPSILONS[1]) + target - room:.3g} with {people:,} people, got "
             f"{target:g}; ask more people"
         )
-    while high / low > 1 + _CLOSE:
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if error_at(middle) > room else (low, middle)
-    survey = make(f"{high:.6g}")
-    return NumberPlan(survey, people, survey.epsilon, error_at(high) + target - room, float(confidence), "epsilon")
+    found = least(lambda budget: error_at(budget) <= room, *EPSILONS, _CLOSE)
+    survey = make(f"{found:.6g}")
+    return NumberPlan(survey, people, survey.epsilon, error_at(found) + target - room, level, "epsilon")
 
 
 def _binning(survey: Survey) -> float:
@@ -143,14 +148,14 @@ def _binning(survey: Survey) -> float:
     return 0.0 if scale is None else scale.width / 2
 
 
-def _maker(number_: object, ordered_: Any, bins: int | None, step: object, name: str) -> Any:
+def _maker(number: object, ordered: Any, bins: int | None, step: object, name: str) -> Any:
     """The survey at an epsilon."""
-    if ordered_ is not None:
-        alphabet = Alphabet.closed(ordered_)
+    if ordered is not None:
+        alphabet = Alphabet.closed(ordered)
         if not all(isinstance(symbol, int) for symbol in alphabet):
             raise DeniableError("ordered must have whole numbers for a plan of their mean, got other answers")
-        return lambda epsilon: ordered(alphabet.symbols or (), epsilon, name=name)
-    if not isinstance(number_, (tuple, list)) or len(number_) != 2:
+        return lambda epsilon: ordered_survey(alphabet.symbols or (), epsilon, name=name)
+    if not isinstance(number, (tuple, list)) or len(number) != 2:
         raise DeniableError("number must be the two ends of a scale, such as number=(18, 90)")
-    low, high = number_
-    return lambda epsilon: number(low, high, parse_epsilon(epsilon), bins=bins, step=step, name=name)
+    low, high = number
+    return lambda epsilon: number_survey(low, high, parse_epsilon(epsilon), bins=bins, step=step, name=name)

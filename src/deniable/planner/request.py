@@ -1,7 +1,7 @@
 """The validated request of a plan: two of n, error and epsilon, over an alphabet."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -13,19 +13,18 @@ from deniable.planner.shapes import Shape, shapes_of
 from deniable.survey import Alphabet, Survey, Symbol, read_candidates, sensitive_positions
 from deniable.theory import Losses, count_of
 
+PlanProgress = Callable[[str, float, float, int], None]  # name of the stage, the share that is done, 1.0 and 1
 EPSILONS = (1e-3, 12.0)  # nats: the range of a plan; below it no realistic n is enough, above it privacy is weak
-# Arguments of `plan` that are not part of the request of one window; those of numbers have plans of their own.
-APART = (
-    *("progress", "reports", "change", "number", "ordered", "bins", "step", "max_mean_error"),
-    *("crowd_epsilon", "delta"),
-    *("effect", "power", "share", "alpha", "group", "covariate", "answer", "survey"),
-    *("discover", "discover_above", "length"),
-)
 PEOPLE = (2.0, 1e15)  # people: the range of a plan; the upper end is below 2**53, where floats are still exact
 _MOST_SYMBOLS = 1 << 16  # symbols or candidates: as many as a report has cells at most (survey.blocks.MAX_CELLS)
 _AIM = 0.95  # share of the allowed failures that is aimed at: 9.5 % for a confidence of 90 %
 # The metric of each error argument, and its upper end: the largest distance of two distributions.
 ERRORS = {"max_l1": ("l1", 2.0), "max_l2": ("l2", 2**0.5), "max_error": ("max", 1.0), "visible": ("visible", 1.0)}
+# The arguments of `plan` that make a request, for one report of each person.
+REQUEST = (
+    *("n", "epsilon", "epsilon_report", *ERRORS, "metric", "symbols", "candidates", "sensitive", "other", "text"),
+    *("shape", "confidence", "max_bytes", "max_cohorts", "name", "seed"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,21 +96,21 @@ class PlanRequest:
 
 def ask(
     *,
-    n: object,
-    epsilon: object,
-    epsilon_report: object,
-    metric: object,
-    symbols: Iterable[object] | int | None,
-    candidates: Iterable[object] | int | None,
-    sensitive: Iterable[object] | None,
-    other: object,
-    text: str,
-    shape: object,
-    confidence: object,
-    max_bytes: object,
-    max_cohorts: object,
-    name: str,
-    seed: object,
+    n: object = None,
+    epsilon: object = None,
+    epsilon_report: object = None,
+    metric: object = None,
+    symbols: Iterable[object] | int | None = None,
+    candidates: Iterable[object] | int | None = None,
+    sensitive: Iterable[object] | None = None,
+    other: object = None,
+    text: str = "folded",
+    shape: object = "worst",
+    confidence: object = 0.9,
+    max_bytes: object = None,
+    max_cohorts: object = None,
+    name: str = "",
+    seed: object = 0,
     **errors: object,
 ) -> PlanRequest:
     """The request that the arguments of `plan` ask, or a sentence that says what is wrong with them."""
@@ -169,9 +168,7 @@ def ask(
         None if max_cohorts is None else count_of("max_cohorts", max_cohorts, 1),
         again=lifetime is not None,
     )
-    level = _number("confidence", confidence, 1.0)
-    if not 0.5 <= level <= 0.99:
-        raise DeniableError(f"confidence must be from 0.5 to 0.99, got {level:g}; it is a share of repeats")
+    level = checked_confidence(confidence)
     shapes = shapes_of(shape, size)
     return PlanRequest(
         people,
@@ -188,6 +185,18 @@ def ask(
         lifetime,
         hidden=hidden,
     )
+
+
+def checked_confidence(value: object) -> float:
+    """The share of surveys that are to meet an error.
+
+    >>> checked_confidence(0.9)
+    0.9
+    """
+    level = _number("confidence", value, 1.0)
+    if not 0.5 <= level <= 0.99:
+        raise DeniableError(f"confidence must be from 0.5 to 0.99, got {level:g}; it is a share of repeats")
+    return level
 
 
 def _number(name: str, value: object, most: float) -> float:

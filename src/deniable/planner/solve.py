@@ -1,7 +1,7 @@
-"""The root of a decreasing function: a bracketed secant method in logarithms."""
+"""The root of a decreasing function: a bracketed secant method in logarithms, and plain bisection."""
 
 from collections.abc import Callable
-from math import ceil, exp, floor, inf, log, log10
+from math import ceil, exp, floor, inf, log, log10, sqrt
 
 
 class Outside(Exception):
@@ -69,6 +69,18 @@ def crossing(
             x = min(max(x, bottom), top)
     assert below is not None
     return exp(below[0])
+
+
+def least(meets: Callable[[float], bool], low: float, high: float, tolerance: float) -> float:
+    """The least x in [low, high], to `tolerance` of itself, from which on a condition is met; it is at `high`.
+
+    >>> 2 <= least(lambda x: x >= 2, 0.001, 12, 1e-4) < 2.0002
+    True
+    """
+    while high / low > 1 + tolerance:
+        middle = sqrt(low * high)
+        low, high = (low, middle) if meets(middle) else (middle, high)
+    return high
 
 
 def rounded_up(value: float, digits: int) -> float:

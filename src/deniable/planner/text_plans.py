@@ -16,13 +16,15 @@ import hashlib
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, cast
+from typing import cast
 
 from deniable.decoders import search_sizes
 from deniable.errors import DeniableError, PlanError
 from deniable.mechanisms import check_size
-from deniable.planner.request import EPSILONS, PEOPLE
-from deniable.survey import MAX_LENGTH, Prefixes, Survey, default_levels, discovery, facts
+from deniable.planner.request import EPSILONS, PEOPLE, checked_confidence
+from deniable.planner.solve import least
+from deniable.planner.told import ToldPlan
+from deniable.survey import MAX_LENGTH, Prefixes, Survey, default_levels, discovery
 from deniable.theory import count_of, hashed_variance
 
 __all__ = ["TextPlan", "plan_texts"]
@@ -37,7 +39,7 @@ _LEAST_PEOPLE = 1000  # below it counts are not nearly normal
 
 
 @dataclass(frozen=True, slots=True)
-class TextPlan:
+class TextPlan(ToldPlan):
     """A survey that finds texts of a share that was asked for.
 
     Parameters
@@ -65,10 +67,13 @@ class TextPlan:
     >>> plan = dn.plan(n=1_000_000, discover_above=0.01, length=6)
     >>> plan.found, plan.epsilon < 2.5, plan.survey.encoding.length, plan.to_json()["share"]
     ('epsilon', True, 6, 0.01)
+    >>> plan.rows()[2]
+    ('finds', 'texts of at least 1 % of people, each in 90 % of surveys')
     >>> dn.plan(n=1_000_000, discover=20, length=6).share.__round__(4)
     0.0041
     """
 
+    _named = ("n", "epsilon", "share", "confidence", "found", "texts")
     survey: Survey
     n: int
     epsilon: float
@@ -76,11 +81,6 @@ class TextPlan:
     confidence: float
     found: str
     texts: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The plan as a JSON object."""
-        named = ("n", "epsilon", "share", "confidence", "found", "texts")
-        return {name: getattr(self, name) for name in named} | {"survey": self.survey.to_json()}
 
     @property
     def levels(self) -> tuple[tuple[int, int], ...]:
@@ -99,15 +99,18 @@ class TextPlan:
         share, sure = f"{100 * self.share:.3g} %", f"{100 * self.confidence:g} %"
         return f"{of}texts of at least {share} of people, each in {sure} of surveys"
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        rows: list[tuple[str, object]] = [
-            ("survey", repr(self.survey)),
-            ("people", f"{self.n:,}"),
-            ("epsilon", f"{self.epsilon:.4g}"),
-            ("finds", self.words),
+    def rows(self) -> list[tuple[str, str]]:
+        return [
+            ("people", self._marked("n", f"{self.n:,}")),
+            ("epsilon", self._marked("epsilon", f"{self.epsilon:.4g}")),
+            ("finds", self._marked("share", self.words)),
+            ("cohorts of bytes", ", ".join(f"{cohorts} of {length}" for length, cohorts in self.levels)),
         ]
-        return facts("Plan", rows)
+
+    @property
+    def note(self) -> str:
+        """What the rows do not say."""
+        return "That holds whatever the others write. What many write that begins alike is found with fewer people."
 
 
 def plan_texts(
@@ -134,17 +137,16 @@ def plan_texts(
             f"two of n, epsilon and discover (or discover_above) must be given, got {sum(given)} of them; the third is "
             "what the plan finds"
         )
-    if not 0.5 <= float(confidence) <= 0.99:
-        raise DeniableError(f"confidence must be from 0.5 to 0.99, got {confidence:g}; it is a share of repeats")
+    level = checked_confidence(confidence)
     size = check_size("length", 32 if length is None else length, 1, MAX_LENGTH)
     texts = None if discover is None else count_of("discover", discover, 1, _ZIPF)
     share = _share(discover_above) if texts is None else 1 / (texts * sum(1 / rank for rank in range(1, _ZIPF + 1)))
     people = None if n is None else count_of("n", n, _LEAST_PEOPLE, int(PEOPLE[1]))
-    design = _Design(size, float(confidence), name, seed, text)
+    design = _Design(size, level, name, seed, text)
     if not wanted:
         assert people is not None
         survey = design.survey(epsilon, people)
-        return TextPlan(survey, people, survey.epsilon, design.smallest(survey, people), float(confidence), "share")
+        return TextPlan(survey, people, survey.epsilon, design.smallest(survey, people), level, "share")
     if people is None:
         survey = design.survey(epsilon, _MANY)
         needed = math.ceil(design.reach * hashed_variance(survey, share) / share**2)
@@ -153,20 +155,19 @@ def plan_texts(
                 f"discover_above {share:g} must be larger: at epsilon {survey.epsilon:g} no crowd is enough"
             )
         people = max(needed, _LEAST_PEOPLE)
-        return TextPlan(design.survey(epsilon, people), people, survey.epsilon, share, float(confidence), "n", texts)
-    low, high = EPSILONS[0], _WEAKEST
-    least = design.smallest(design.survey(high, people), people)
-    if least > share:
+        return TextPlan(design.survey(epsilon, people), people, survey.epsilon, share, level, "n", texts)
+
+    def smallest(epsilon: object) -> float:
+        return design.smallest(design.survey(epsilon, people), people)
+
+    if smallest(_WEAKEST) > share:
         raise PlanError(
-            f"discover_above must be at least {least:.3g} with {people:,} people, got {share:.3g}; ask more people, or "
-            "tell fewer bytes apart (length)"
+            f"discover_above must be at least {smallest(_WEAKEST):.3g} with {people:,} people, got {share:.3g}; "
+            "ask more people, or tell fewer bytes apart (length)"
         )
-    while high / low > 1 + _CLOSE:
-        middle = math.sqrt(low * high)
-        short = design.smallest(design.survey(f"{middle:.6g}", people), people) > share
-        low, high = (middle, high) if short else (low, middle)
-    survey = design.survey(f"{high:.6g}", people)
-    return TextPlan(survey, people, survey.epsilon, share, float(confidence), "epsilon", texts)
+    found = least(lambda epsilon: smallest(f"{epsilon:.6g}") <= share, EPSILONS[0], _WEAKEST, _CLOSE)
+    survey = design.survey(f"{found:.6g}", people)
+    return TextPlan(survey, people, survey.epsilon, share, level, "epsilon", texts)
 
 
 def _share(value: object) -> float:

@@ -152,6 +152,14 @@ class Range(Input, frozen=True, kw_only=True):
     to: _Time = None
 
 
+_Level = Annotated[float, Meta(gt=0, lt=1), _told(must="be a number between 0 and 1, for instance 0.95")]
+_Simultaneous = Annotated[bool, _told("all intervals hold at once")]
+_Top = Annotated[
+    Annotated[int, Meta(ge=1, le=2**31 - 1)] | None,
+    _told("only so many symbols, the largest", must="be a positive number of symbols"),
+]
+
+
 class OfQuestion(Range, frozen=True, kw_only=True):
     """What is asked of a survey, or of one question of a form."""
 
@@ -171,12 +179,9 @@ class DecodeRequest(OfQuestion, frozen=True, kw_only=True):
         _told("symbols as a survey writes them", must=f"be a list of 1 to {_MOST_CANDIDATES} symbols"),
     ] = None
     complete: Annotated[bool, _told("the candidates are all there is")] = False
-    level: Annotated[float, Meta(gt=0, lt=1), _told(must="be a number between 0 and 1, for instance 0.95")] = 0.95
-    simultaneous: Annotated[bool, _told("all intervals hold at once")] = False
-    top: Annotated[
-        Annotated[int, Meta(ge=1, le=2**31 - 1)] | None,
-        _told("only so many symbols, the largest", must="be a positive number of symbols"),
-    ] = None
+    level: _Level = 0.95
+    simultaneous: _Simultaneous = False
+    top: _Top = None
     order: Annotated[
         Literal["size", "own"], _told("of the rows: the largest first, or as in the survey or the list of candidates")
     ] = "size"
@@ -219,12 +224,9 @@ class DiscoverRequest(OfQuestion, frozen=True, kw_only=True):
         Annotated[list[str], Meta(min_length=1, max_length=1 << 16)] | None,
         _told("texts that are tested in any case", must="be a list of 1 to 65536 texts"),
     ] = None
-    level: Annotated[float, Meta(gt=0, lt=1), _told(must="be a number between 0 and 1, for instance 0.95")] = 0.95
-    simultaneous: Annotated[bool, _told("all intervals hold at once")] = False
-    top: Annotated[
-        Annotated[int, Meta(ge=1, le=2**31 - 1)] | None,
-        _told("only so many symbols, the largest", must="be a positive number of symbols"),
-    ] = None
+    level: _Level = 0.95
+    simultaneous: _Simultaneous = False
+    top: _Top = None
     most: Annotated[
         int,
         Meta(ge=1, le=_MOST_SEARCHED),
@@ -257,7 +259,7 @@ class CrosstabRequest(OfQuestion, frozen=True, kw_only=True):
         Annotated[list[Any], Meta(min_length=1, max_length=_MOST_TABULATED)] | None,
         _told("symbols as a survey writes them", must=f"be a list of 1 to {_MOST_TABULATED} symbols"),
     ] = None
-    level: Annotated[float, Meta(gt=0, lt=1), _told(must="be a number between 0 and 1, for instance 0.95")] = 0.95
+    level: _Level = 0.95
     format: Format = "json"
 
 
@@ -415,12 +417,15 @@ class _Decoded(_Exactly, frozen=True, kw_only=True):
     to: _Bound
 
 
-class Share(_Exactly, frozen=True, kw_only=True):
-    probability: _Share
+class _Interval(_Exactly, frozen=True, kw_only=True):
     raw: _Share
     standard_error: _Share
     raw_low: _Share
     raw_high: _Share
+
+
+class Share(_Interval, frozen=True, kw_only=True):
+    probability: _Share
 
 
 class SymbolShare(Share, frozen=True, kw_only=True):
@@ -503,13 +508,9 @@ class Estimate(_Decoded, frozen=True, kw_only=True):
     searched: Annotated[ShownSearch, _told("of a search for texts")] | UnsetType = UNSET
 
 
-class ShareChange(_Exactly, frozen=True, kw_only=True):
+class ShareChange(_Interval, frozen=True, kw_only=True):
     before: _Share
     after: _Share
-    raw: _Share
-    standard_error: _Share
-    raw_low: _Share
-    raw_high: _Share
 
 
 class SymbolChange(ShareChange, frozen=True, kw_only=True):

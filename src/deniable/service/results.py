@@ -10,7 +10,7 @@ Nothing here reads counts: which reports are meant is known from counters, and t
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from deniable.errors import DeniableError
 from deniable.service import models, trends
@@ -18,13 +18,14 @@ from deniable.service.answers import Answer
 from deniable.service.clock import hour_of, label, window_end
 from deniable.service.collector import Collector
 from deniable.service.decoding import DecodingFailed, Part, SearchGaveUp
-from deniable.service.entries import Entry
+from deniable.service.entries import Counters, Entry
 from deniable.service.problems import RequestError, Unavailable, malformed
 from deniable.service.retention import ended
 from deniable.service.window_blocks import Block, joined
 
 CountedWindows = dict[int, dict[str, int]]  # counters of a window, by the hour that it starts at
 _MOST_PUBLIC_CANDIDATES = 1 << 12  # of whoever has no token: a few seconds of decoding
+_Tabled = models.EstimateRequest | models.DiscoverRequest | models.CrosstabRequest
 _Tables = Annotated[str, "text/csv"] | Annotated[bytes, "application/vnd.apache.arrow.stream"]
 
 
@@ -64,9 +65,7 @@ async def estimate(
     """The shares in a range."""
     view = _View(collector, entry, role)
     view.check_candidates(given)
-    part = await view.part(given.from_, given.to)
-    body = await view.decoded(given, [part], form=given.format, about=part.about())
-    return Answer(200, body, models.FORMATS[given.format].encode())
+    return await view.answer(given, [await view.part(given.from_, given.to)])
 
 
 async def discover(
@@ -74,9 +73,7 @@ async def discover(
 ) -> Answer[models.Estimate | _Tables]:
     """The texts that people wrote in a range, found without a list."""
     view = _View(collector, entry, role)
-    part = await view.part(given.from_, given.to)
-    body = await view.decoded(given, [part], form=given.format, about=part.about())
-    return Answer(200, body, models.FORMATS[given.format].encode())
+    return await view.answer(given, [await view.part(given.from_, given.to)])
 
 
 async def difference(
@@ -85,13 +82,7 @@ async def difference(
     """How the shares in a range differ from those in an earlier one."""
     view = _View(collector, entry, role)
     view.check_candidates(given)
-    ends, starts = _hour(given.against_to), _hour(given.from_)
-    if ends is None or starts is None or ends > starts:
-        raise malformed("against_to and from must be given, and the earlier range must end before the later")
-    earlier, later = await view.part(given.against_from, given.against_to), await view.part(given.from_, given.to)
-    about = earlier.about("against_") | later.about()
-    body = await view.decoded(given, [earlier, later], form=given.format, about=about)
-    return Answer(200, body, models.FORMATS[given.format].encode())
+    return await view.answer(given, await view.two_parts(given, "against_to and from must be given, and"))
 
 
 async def crosstab(
@@ -100,21 +91,12 @@ async def crosstab(
     """How two answers of the same people go together, or how an answer differs between two ranges."""
     view = _View(collector, entry, role)
     view.check_candidates(given)
-    part = await view.part(given.from_, given.to)
-    parts, about = [part], part.about()
     if (given.rows is None) != (given.columns is None):
         raise malformed("rows and columns must name two questions, got one")
-    if given.rows is None:
-        ends, starts = _hour(given.against_to), _hour(given.from_)
-        if ends is None or starts is None or ends > starts:
-            raise malformed(
-                "rows and columns must be given, or against_to and from, of which the earlier range must end before "
-                "the later"
-            )
-        earlier = await view.part(given.against_from, given.against_to)
-        parts, about = [earlier, part], earlier.about("against_") | about
-    body = await view.decoded(given, parts, form=given.format, about=about)
-    return Answer(200, body, models.FORMATS[given.format].encode())
+    if given.rows is not None:
+        return await view.answer(given, [await view.part(given.from_, given.to)])
+    needed = "rows and columns must be given, or against_to and from, of which"
+    return await view.answer(given, await view.two_parts(given, needed))
 
 
 async def trend(collector: Collector, entry: Entry, role: str, given: models.TrendRequest) -> Answer[models.Trend]:
@@ -130,11 +112,10 @@ async def trend(collector: Collector, entry: Entry, role: str, given: models.Tre
 
 async def counters(collector: Collector, entry: Entry) -> models.Counters:
     """How many reports met which fate, in all."""
-    total: dict[str, int] = {}
+    total = Counters()
     for counts in (await collector.read(lambda: collector.store.windows(entry))).values():
-        for reason, count in counts.items():
-            total[reason] = total.get(reason, 0) + count
-    return models.Counters(total)
+        total.add(counts)
+    return models.Counters(total.counts)
 
 
 class _View:
@@ -170,6 +151,20 @@ class _View:
             raise RequestError(422, "undecodable", str(problem)) from None
         except DecodingFailed as problem:
             raise RequestError(503, "decoding", str(problem), retry=60) from None
+
+    async def answer(self, given: _Tabled, parts: Sequence[Part]) -> Answer[Any]:
+        """What one part says or, of two, how the later differs from the earlier, in the format that is asked for."""
+        *before, part = parts
+        about = {name: text for one in before for name, text in one.about("against_").items()} | part.about()
+        body = await self.decoded(given, parts, form=given.format, about=about)
+        return Answer(200, body, models.FORMATS[given.format].encode())
+
+    async def two_parts(self, given: models.DifferenceRequest | models.CrosstabRequest, needed: str) -> list[Part]:
+        """The earlier and the later range."""
+        ends, starts = _hour(given.against_to), _hour(given.from_)
+        if ends is None or starts is None or ends > starts:
+            raise malformed(f"{needed} the earlier range must end before the later")
+        return [await self.part(given.against_from, given.against_to), await self.part(given.from_, given.to)]
 
     async def known(self) -> tuple[CountedWindows, list[Block]]:
         """The windows of a survey and, but for the administrator, the blocks of them that readers may see."""

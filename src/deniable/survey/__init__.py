@@ -23,6 +23,7 @@ from deniable.survey.hashing import FEISTEL_ROUNDS, GAMMA, feistel_sides, finger
 from deniable.survey.neighbours import Neighbours, best_reach
 from deniable.survey.notebook import Bar, data_frame, facts, html_table
 from deniable.survey.numbers import Numbers
+from deniable.survey.open_presets import discovery, olh, orappor, orr
 from deniable.survey.outputs import descriptor_of, output_file, write_atomically
 from deniable.survey.participation import (
     PARTICIPATIONS,
@@ -35,20 +36,7 @@ from deniable.survey.participation import (
 )
 from deniable.survey.picture import Picture
 from deniable.survey.prefixes import END, MAX_LENGTH, OVERLONG, Prefixes, default_levels
-from deniable.survey.presets import (
-    PRESETS,
-    discovery,
-    hadamard,
-    krappor,
-    krr,
-    olh,
-    orappor,
-    orr,
-    oue,
-    projective,
-    subset,
-    warner,
-)
+from deniable.survey.presets import PRESETS, hadamard, krappor, krr, oue, projective, subset, warner
 from deniable.survey.privacy import Privacy
 from deniable.survey.quantities import number, ordered
 from deniable.survey.questions import NO_ANSWER, FormPart, Question

@@ -5,32 +5,26 @@ before any answer is known and keeps; every part is randomised with words of its
 product of its parts' laws, and the epsilon of a form is the sum of what the parts that a device answers spend.
 """
 
-import hashlib
-import json
-import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from operator import mul
-from pathlib import Path
 from typing import cast
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import epsilon_text, log_floor
 from deniable.noise import Entropy
+from deniable.survey.agreement import PublicAgreement, canonical_json
 from deniable.survey.alphabet import symbol_to_json
 from deniable.survey.form_format import FormFormat
-from deniable.survey.form_promises import alike, promise_of, ratio_of
+from deniable.survey.form_promises import promise_of, promises_all, ratio_of
 from deniable.survey.form_reading import FORMAT, read_parts
 from deniable.survey.form_sql import count_parts
 from deniable.survey.notebook import html_table
-from deniable.survey.outputs import write_atomically
-from deniable.survey.participation import check_participation, every_of
+from deniable.survey.participation import check_participation
 from deniable.survey.questions import MAX_QUESTIONS, FormPart, Question, check_condition
-from deniable.survey.reading import strict_json
-from deniable.survey.survey import MAX_COUNTERS, canonical_json, check_title, checked_name
+from deniable.survey.survey import MAX_COUNTERS, check_title, checked_name
 
 __all__ = ["SPENDINGS", "Form"]
 
@@ -38,7 +32,7 @@ SPENDINGS = ("split", "sample", "each")  # how a budget is used
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Form:
+class Form(PublicAgreement):
     """The public parameters of a form: an immutable value with one canonical JSON text and the digest of that text.
 
     Made by `form`, which shares the budget, and read from files.
@@ -124,7 +118,7 @@ class Form:
         self._check_budget()
         if sum(part.survey.cohorts * part.survey.columns for part in self.parts) > MAX_COUNTERS:
             raise SurveyError(f"a form must have at most {MAX_COUNTERS} counters, got more; use fewer cohorts or cells")
-        object.__setattr__(self, "digest", hashlib.sha256(canonical_json(self._fields())).hexdigest())
+        object.__setattr__(self, "digest", self._fields_digest())
         object.__setattr__(self, "report_format", FormFormat.of(self.parts, self.drawn, self.digest))
 
     def _check_conditions(self) -> None:
@@ -247,7 +241,7 @@ class Form:
     @property
     def uneven(self) -> tuple[str, ...]:
         """Names of the parts in which some answers may be seen: no epsilon holds for them."""
-        return tuple(part.name for part in self.parts if not alike(part.survey.mechanism))
+        return tuple(part.name for part in self.parts if not promises_all(part.survey.mechanism))
 
     @property
     def epsilon_report(self) -> float:
@@ -266,31 +260,10 @@ class Form:
         return self.parts[0].survey.mechanism.width
 
     @property
-    def window(self) -> str | None:
-        """The window in which a device reports once; None where there is none."""
-        return self.participation.split(":")[1] if ":" in self.participation else None
-
-    @property
-    def every(self) -> int:
-        """How many windows there are to one turn of a device: 1, unless a share of the devices reports in each."""
-        return every_of(self.participation)
-
-    @property
-    def repeats_noise(self) -> bool:
-        """Whether devices take part again and repeat their noise, so that several windows share it."""
-        return self.participation != "once" and self.every == 1
-
-    @property
     def permanent_responses(self) -> int | None:
         """The most permanent responses that a device can have for one part; None where nothing bounds them."""
         counts = [part.survey.permanent_responses for part in self.parts]
         return None if None in counts else max(count for count in counts if count is not None)
-
-    @property
-    def epsilon_worst(self) -> float:
-        """The epsilon of all memoised reports of a device, however many and however often its answers change."""
-        count = self.permanent_responses
-        return math.inf if count is None else float(count * self.bounds[0])
 
     @property
     def cohorts(self) -> int:
@@ -401,35 +374,6 @@ class Form:
             **again,
         }
 
-    def to_json(self, *, indent: int | None = None) -> str:
-        """The form as JSON text, with its digest.
-
-        Parameters
-        ----------
-        indent : int, optional
-            Spaces of each level. Without it the text is on one line, in canonical form plus the digest.
-        """
-        fields = self._fields() | {"digest": self.digest}
-        if indent is None:
-            return canonical_json(fields).decode()
-        return json.dumps(fields, ensure_ascii=False, indent=indent) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "Form":
-        """The form in a JSON text.
-
-        Parameters
-        ----------
-        text : str or bytes
-            What `to_json` wrote.
-
-        Raises
-        ------
-        SurveyError
-            If the text has unknown or repeated fields, wrong types, wrong thresholds or a wrong digest.
-        """
-        return cls.from_fields(strict_json(text))
-
     @classmethod
     def from_fields(cls, fields: object) -> "Form":
         """The form in a JSON object that is already parsed.
@@ -455,46 +399,13 @@ class Form:
         written = {name: value for name, value in cast(dict[str, object], fields).items() if name != "digest"}
         digest = given.pop("digest")
         found = cls(**given)
-        if digest != found.digest:
-            raise SurveyError(
-                f"digest must be {found.digest[:8]}... for these fields, got {str(digest)[:8]}...; "
-                "the form was altered after it was made"
-            )
+        found._check_digest(digest)
         # The same form in other words: what another client would refuse, or read as another one.
         if canonical_json(written) != canonical_json(found._fields()):
             raise SurveyError(
                 "form must be written as its to_json writes it: no empty list, and conditions in the order of questions"
             )
         return found
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the form as indented JSON. A plain file is replaced atomically.
-
-        Parameters
-        ----------
-        path : str or path
-            Where to write.
-        """
-        write_atomically(path, self.to_json(indent=2).encode())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Form":
-        """Read a form that `save` wrote.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Raises
-        ------
-        SurveyError
-            As `from_json`; the message begins with the path.
-        """
-        try:
-            return cls.from_json(Path(path).read_bytes())
-        except SurveyError as problem:
-            raise SurveyError(f"{os.fspath(path)}: {problem}") from None
 
     def part_of(self, question: str) -> FormPart:
         """The part that a question belongs to.

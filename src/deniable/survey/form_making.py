@@ -261,17 +261,17 @@ def _rebudgeted(mechanism: Mechanism, epsilon: Fraction, encoding: Encoding) -> 
     """The mechanism at its share of a budget: of sensitive answers the one that is best there."""
     if epsilon == mechanism.epsilon and encoding.cells == mechanism.cells:
         return mechanism
-    return again.of(mechanism)(mechanism, epsilon, encoding)
+    return rebudgeted.of(mechanism)(mechanism, epsilon, encoding)
 
 
-again: Registry[Callable[[Any, Fraction, Encoding], Mechanism]] = Registry(
-    "deniable.survey.form_making.again", Mechanism, "mechanism at another budget"
+rebudgeted: Registry[Callable[[Any, Fraction, Encoding], Mechanism]] = Registry(
+    "deniable.survey.form_making.rebudgeted", Mechanism, "mechanism at another budget"
 )
-again.add(Mechanism)(lambda mechanism, epsilon, encoding: mechanism.rebudgeted(epsilon, encoding))
+rebudgeted.add(Mechanism)(lambda mechanism, epsilon, encoding: mechanism.rebudgeted(epsilon, encoding))
 
 
-@again.add(Sensitive, SensitiveDesign)
-def _sensitive_again(mechanism: Any, epsilon: Fraction, encoding: Encoding) -> Mechanism:
+@rebudgeted.add(Sensitive, SensitiveDesign)
+def _sensitive_rebudgeted(mechanism: Any, epsilon: Fraction, encoding: Encoding) -> Mechanism:
     hidden = (*mechanism.sensitive, *range(mechanism.cells, encoding.cells))  # "no answer" can be denied
     return sensitive_mechanism(encoding.cells, hidden, epsilon)
 

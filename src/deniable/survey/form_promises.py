@@ -15,17 +15,18 @@ from typing import Any
 from deniable.mechanisms import Mechanism
 from deniable.survey.questions import FormPart
 
-__all__ = ["alike", "promise_of", "ratio_of"]
+__all__ = ["promise_of", "promises_all", "ratio_of"]
 
 CompleteAnswers = Mapping[str, object]
 BetweenCells = Callable[[tuple[int, ...], tuple[int, ...]], Fraction | None]  # between the cells of two answers
 
 
-def alike(mechanism: Mechanism) -> bool:
+def promises_all(mechanism: Mechanism) -> bool:
     """Whether something is promised to every answer against every other.
 
     >>> import deniable as dn
-    >>> alike(dn.krr(3, epsilon=1).mechanism), alike(dn.blocks([[0, 1], [2, 3]], epsilon=1).mechanism)
+    >>> surveys = dn.krr(3, epsilon=1), dn.blocks([[0, 1], [2, 3]], epsilon=1)
+    >>> promises_all(surveys[0].mechanism), promises_all(surveys[1].mechanism)
     (True, False)
     """
     told = mechanism.telling

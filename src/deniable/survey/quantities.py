@@ -6,12 +6,13 @@ means, quantiles and shares of ranges are known better than from k-ary randomise
 
 from collections.abc import Iterable
 
-from deniable.mechanisms import KRR, Chain, parse_epsilon
+from deniable.mechanisms import KRR
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.neighbours import Neighbours, best_reach
 from deniable.survey.numbers import Numbers
 from deniable.survey.scale import scale_of
-from deniable.survey.survey import Survey, checked_name
+from deniable.survey.staged import budget_of_report, staged_survey
+from deniable.survey.survey import Survey
 
 __all__ = ["number", "ordered"]
 
@@ -86,17 +87,8 @@ def ordered(
     ----------
     symbols : iterable or int
         The answers that exist, from one end of the order to the other; or a count S for the symbols 0 .. S-1.
-    epsilon : float, str or Fraction
-        The privacy budget of an answer, in nats: what all reports of it spend together.
-    reach : int, optional
-        How many cells on each side of its own an answer occupies. Without it, the best by mutual information.
-    epsilon_report : float, str or Fraction, optional
-        The privacy budget of one report, in nats; below `epsilon`. Every report is then randomised again from the
-        permanent response to the answer. Without it one report spends `epsilon`.
-    name : str
-        What people call the survey: one line, at most 500 characters.
-    participation : str
-        How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
+    epsilon, reach, epsilon_report, name, participation
+        As for `number`.
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it comes last if it is new. Without it such
         answers are refused.
@@ -112,10 +104,7 @@ def ordered(
 def _near(
     alphabet: Alphabet, epsilon: object, reach: int | None, epsilon_report: object, name: str, participation: str
 ) -> Survey:
-    # One report decides how much is learned, so its epsilon decides the reach.
-    spent = epsilon if epsilon_report is None else epsilon_report
-    budget = parse_epsilon(spent, "epsilon" if epsilon_report is None else "epsilon_report")
+    budget = budget_of_report(epsilon, epsilon_report)  # one report decides how much is learned
     encoding = Neighbours(len(alphabet), best_reach(len(alphabet), budget) if reach is None else reach)
     first = KRR(encoding.cells, epsilon, occupied=encoding.occupied)
-    stages = first if epsilon_report is None else Chain(first, epsilon_report)
-    return Survey(alphabet, encoding, stages, checked_name(name), participation)
+    return staged_survey(alphabet, encoding, first, epsilon_report, name, participation)

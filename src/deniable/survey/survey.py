@@ -1,8 +1,5 @@
 """`Survey`: the public parameters that clients, collector and analyst share, identified by their SHA-256 digest."""
 
-import hashlib
-import json
-import math
 import operator
 import os
 import unicodedata
@@ -10,26 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 from deniable.errors import SurveyError
 from deniable.mechanisms import Mechanism, epsilon_text
 from deniable.noise import Entropy
+from deniable.survey.agreement import PublicAgreement
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import Encoding
 from deniable.survey.notebook import facts
-from deniable.survey.outputs import write_atomically
-from deniable.survey.participation import (
-    change_of,
-    check_participation,
-    every_of,
-    participation_words,
-    turnover_of,
-)
+from deniable.survey.participation import change_of, check_participation, participation_words, turnover_of
 from deniable.survey.picture import Picture, bars
 from deniable.survey.privacy import Privacy, privacy_of
-from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record, strict_json
+from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record
 from deniable.survey.report_format import ReportFormat
 from deniable.survey.sql import group_by
 
@@ -40,7 +30,7 @@ MAX_COUNTERS = 1 << 27  # counters of a tally, of 8 bytes each: 1 GiB, so that o
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Survey:
+class Survey(PublicAgreement):
     """The public parameters of a survey: an immutable value with one canonical JSON text and the digest of that text.
 
     Usually made by a preset (`warner`, `krr`, `krappor`, `orr`, `orappor`, ...) and shared as a file.
@@ -107,7 +97,7 @@ class Survey:
                 f"cohorts times cells must be at most {MAX_COUNTERS}, got {self.cohorts * self.columns}; "
                 "use fewer cohorts or cells"
             )
-        object.__setattr__(self, "digest", hashlib.sha256(canonical_json(self._fields())).hexdigest())
+        object.__setattr__(self, "digest", self._fields_digest())
         object.__setattr__(self, "report_format", ReportFormat.of(self.mechanism, self.cohorts, self.digest))
 
     # The paper's letters k, C and h by name.
@@ -210,38 +200,6 @@ class Survey:
         return min(counts, default=None)
 
     @property
-    def epsilon_worst(self) -> float:
-        """The epsilon of all memoised reports of a device, however many and however often its answer changes.
-
-        That is `permanent_responses` times epsilon; infinite where nothing bounds their number. O-RR has one permanent
-        response a cell, whatever the number of answers (LOLOHA: Arcolezi, Pinzon, Palamidessi and Gambs, EDBT 2023).
-        It is about what was answered, not about when that changed: the times at which the cell changes are
-        not covered, in any memoised survey.
-
-        Claim: between two histories of answers whose cells, in the device's cohort, are equal at the same times,
-            the laws of all reports together differ by at most e**epsilon_worst.
-        Proof: tests/exact/test_cells.py::test_no_history_spends_more_than_epsilon_a_cell
-
-        >>> import deniable as dn
-        >>> dn.orr(epsilon=2, epsilon_report=1, cells=4, cohorts=64).epsilon_worst
-        8.0
-        >>> dn.krr(symbols=360, epsilon=2).epsilon_worst
-        720.0
-        """
-        count = self.permanent_responses
-        return math.inf if count is None else float(count * self.mechanism.epsilon)
-
-    @property
-    def window(self) -> str | None:
-        """The window in which a device reports once: "hour", "day" or "week"; None where there is none.
-
-        >>> import deniable as dn
-        >>> dn.warner(epsilon=1.0, participation="window").window
-        'day'
-        """
-        return self.participation.split(":")[1] if ":" in self.participation else None
-
-    @property
     def turnover(self) -> float | None:
         """The part of the devices that is replaced from one window to the next, where the survey says it.
 
@@ -264,28 +222,6 @@ class Survey:
         0.1
         """
         return change_of(self.participation)
-
-    @property
-    def every(self) -> int:
-        """How many windows there are to one turn of a device: 1, unless a share of the devices reports in each.
-
-        A device draws its turn before any answer is known. Its reports have fresh noise, and each spends epsilon.
-
-        >>> import deniable as dn
-        >>> dn.warner(epsilon=1.0, participation="window:day:share=1/7").every
-        7
-        """
-        return every_of(self.participation)
-
-    @property
-    def repeats_noise(self) -> bool:
-        """Whether devices take part again and repeat their noise, so that several windows share it.
-
-        >>> import deniable as dn
-        >>> [dn.warner(epsilon=1.0, participation=how).repeats_noise for how in ("once", "window", "event")]
-        [False, True, True]
-        """
-        return self.participation != "once" and self.every == 1
 
     @property
     def title(self) -> str:
@@ -452,45 +388,6 @@ class Survey:
             **again,
         }
 
-    def to_json(self, *, indent: int | None = None) -> str:
-        """The survey as JSON text, with its digest.
-
-        Parameters
-        ----------
-        indent : int, optional
-            Spaces of each level. Without it the text is on one line, in canonical form plus the digest.
-
-        Returns
-        -------
-        str
-            What `from_json` reads.
-        """
-        fields = self._fields() | {"digest": self.digest}
-        if indent is None:
-            return canonical_json(fields).decode()
-        return json.dumps(fields, ensure_ascii=False, indent=indent) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> "Survey":
-        """The survey in a JSON text.
-
-        Parameters
-        ----------
-        text : str or bytes
-            What `to_json` wrote.
-
-        Returns
-        -------
-        Survey
-            The same survey.
-
-        Raises
-        ------
-        SurveyError
-            If the text has unknown or repeated fields, wrong types, wrong thresholds or a wrong digest.
-        """
-        return cls.from_fields(strict_json(text))
-
     @classmethod
     def from_fields(cls, fields: object) -> "Survey":
         """The survey in a JSON object that is already parsed.
@@ -534,48 +431,8 @@ class Survey:
                 "and write 'window:day' for 'window'"
             )
         survey = cls(alphabet, encoding, mechanism, top["name"], participation)
-        if top["digest"] != survey.digest:
-            raise SurveyError(
-                f"digest must be {survey.digest[:8]}... for these fields, got {str(top['digest'])[:8]}...; "
-                "the survey was altered after it was made"
-            )
+        survey._check_digest(top["digest"])
         return survey
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the survey as indented JSON.
-
-        A plain file is replaced atomically; links, pipes and devices are written through.
-
-        Parameters
-        ----------
-        path : str or path
-            Where to write.
-        """
-        write_atomically(path, self.to_json(indent=2).encode())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Survey":
-        """Read a survey that `save` wrote.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Returns
-        -------
-        Survey
-            The survey in it.
-
-        Raises
-        ------
-        SurveyError
-            As `from_json`; the message begins with the path.
-        """
-        try:
-            return cls.from_json(Path(path).read_bytes())
-        except SurveyError as problem:
-            raise SurveyError(f"{os.fspath(path)}: {problem}") from None
 
     @classmethod
     def check(cls, value: object, hint: str = "") -> "Survey":
@@ -718,8 +575,3 @@ def checked_name(name: str) -> str:
             f"name must not have control characters or line breaks, got U+{ord(found):04X}; write it in one line"
         )
     return name
-
-
-def canonical_json(fields: dict[str, object]) -> bytes:
-    """Sorted keys, no blanks, UTF-8, integers only: the same bytes from every JSON writer."""
-    return json.dumps(fields, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()

@@ -1,8 +1,6 @@
 """The tally of a form: one tally a part, and the number of forms. It adds, and stays as small as its parts."""
 
-import hashlib
 import json
-import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,11 +9,11 @@ import numpy.typing as npt
 
 from deniable.errors import SurveyError, TallyError, TallyMismatch, WireError
 from deniable.reports import Report
-from deniable.survey import Form, facts, strict_json
+from deniable.survey import Form, facts
 from deniable.tally.form_rows import answered_parts, count_part, refused_forms, refused_slots, slots_of
-from deniable.tally.saved import SavedTally, inflated
+from deniable.tally.saved import SavedTally, inflated, packed_file, unpacked_file
 from deniable.tally.tally import Tally
-from deniable.tally.window_sizes import sizes_from_json
+from deniable.tally.window_sizes import merged_sizes, sizes_to_json
 
 __all__ = ["FormTally"]
 
@@ -204,6 +202,9 @@ class FormTally(SavedTally):
             theirs=theirs,
         )
 
+    def _no_tally(self, other: object) -> TallyError:
+        return TallyError(f"a tally of a form must be added to a tally of a form, got {type(other).__name__}")
+
     def merge(self, other: "FormTally") -> None:
         """Add another tally of the same form; where people take part again, its windows are added to those of this.
 
@@ -220,26 +221,12 @@ class FormTally(SavedTally):
             If it is no tally of a form.
         """
         if not isinstance(other, FormTally):
-            raise TallyError(f"a tally of a form must be added to a tally of a form, got {type(other).__name__}")
+            raise self._no_tally(other)
         if other.form.digest != self.form.digest:
             raise self._mismatch("tally", other.form.digest)
         for mine, theirs in zip(self.parts, other.parts, strict=True):
             mine.merge(theirs)
         self._n += other._n
-
-    def __iadd__(self, other: "FormTally") -> "FormTally":
-        self.merge(other)
-        return self
-
-    def __add__(self, other: "FormTally") -> "FormTally":
-        total = self.copy()
-        total.merge(other)
-        return total
-
-    def __radd__(self, other: object) -> "FormTally":
-        if other == 0:
-            return self.copy()
-        raise TallyError(f"a tally of a form must be added to a tally of a form, got {type(other).__name__}")
 
     def copy(self) -> "FormTally":
         """An independent tally with the same counts."""
@@ -251,8 +238,6 @@ class FormTally(SavedTally):
         if not isinstance(other, FormTally):
             return NotImplemented
         return self.form == other.form and self._n == other._n and self.parts == other.parts
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<FormTally of form {self.form.digest[:8]}: {self._n} form{'s' * (self._n != 1)}>"
@@ -273,11 +258,9 @@ class FormTally(SavedTally):
         header: dict[str, Any] = {"form": json.loads(self.form.to_json()), "n": str(self._n)}
         if self.form.repeats_noise:
             sizes = [part._sizes() for part in self.parts]
-            header["windows"] = [None if one is None else {str(k): v for k, v in one.items()} for one in sizes]
-        line = json.dumps(header, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+            header["windows"] = [None if one is None else sizes_to_json(one) for one in sizes]
         arrays = [array for part in self.parts for array in (part.reports, part.counts.ravel())]
-        body = _MAGIC + line + zlib.compress(np.concatenate(arrays).astype("<i8").tobytes(), 6)
-        return body + hashlib.sha256(body).digest()
+        return packed_file(_MAGIC, header, arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "FormTally":
@@ -293,18 +276,8 @@ class FormTally(SavedTally):
         TallyError
             If the bytes are no tally of a form, or were truncated or altered.
         """
-        if not data.startswith(_MAGIC):
-            raise TallyError(
-                f"tally must start with {_MAGIC[:-1].decode()!r}, got {data[:21]!r}; this is not a tally of a form"
-            )
-        body, check = data[:-32], data[-32:]
-        if len(data) < len(_MAGIC) + 32 or hashlib.sha256(body).digest() != check:
-            raise TallyError("tally must match its checksum; the file was truncated or altered")
-        line, _, packed = body[len(_MAGIC) :].partition(b"\n")
+        header, packed = unpacked_file(data, _MAGIC, "a tally of a form", "form")
         try:
-            header = strict_json(line)
-            if not isinstance(header, dict) or set(header) - {"windows"} != {"form", "n"}:
-                raise SurveyError("the header must have the fields 'form' and 'n', and none but 'windows' beside them")
             found = cls(Form.from_fields(header["form"]))
         except SurveyError as problem:
             raise TallyError(f"tally must carry its form and its total: {problem}") from None
@@ -331,12 +304,7 @@ class FormTally(SavedTally):
         if not isinstance(windows, list) or len(windows) != wanted:
             raise TallyError(f"tally must name the windows of {wanted} parts, got something else")
         for tally, sizes in zip(self.parts, windows, strict=False):
-            tally._merged = None if sizes is None else _merged(sizes, tally.n)
-
-
-def _merged(value: object, n: int) -> dict[int, int]:
-    sizes = sizes_from_json(value, n)
-    return {} if sum(sizes.values()) == 1 else sizes
+            tally._merged = None if sizes is None else merged_sizes(sizes, tally.n)
 
 
 Tally._kinds[Form] = FormTally

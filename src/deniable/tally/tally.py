@@ -6,14 +6,9 @@ statistic: they do not tell which bits were set together in one report.
 
 Where people take part in every window a tally also keeps the sizes of its windows (`windows`): they repeat their noise,
 and the error bars of a sum depend on it.
-
-A tally file is one line that names the format, one line of JSON with the survey and the totals, the counts (int64,
-little-endian, zlib), and the SHA-256 of everything before it.
 """
 
-import hashlib
 import json
-import zlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
@@ -22,9 +17,9 @@ import numpy.typing as npt
 
 from deniable.errors import SurveyError, TallyError, TallyMismatch
 from deniable.reports import Report
-from deniable.survey import Survey, data_frame, facts, strict_json
-from deniable.tally.saved import SavedTally, inflated
-from deniable.tally.window_sizes import Sizes, sizes_from_json, sizes_of
+from deniable.survey import Survey, data_frame, facts
+from deniable.tally.saved import SavedTally, inflated, packed_file, unpacked_file
+from deniable.tally.window_sizes import Sizes, merged_sizes, sizes_of, sizes_to_json
 
 if TYPE_CHECKING:
     import altair as alt
@@ -328,6 +323,9 @@ class Tally(SavedTally):
             theirs=theirs.digest,
         )
 
+    def _no_tally(self, other: object) -> TallyError:
+        return TallyError(f"a tally must be added to a tally, got {type(other).__name__}; count the reports first")
+
     def merge(self, other: "Tally") -> None:
         """Add another tally of the same survey to this one.
 
@@ -347,7 +345,7 @@ class Tally(SavedTally):
             If it is no tally, or there would be more than 2**63 - 1 reports.
         """
         if not isinstance(other, Tally):
-            raise TallyError(f"a tally must be added to a tally, got {type(other).__name__}; count the reports first")
+            raise self._no_tally(other)
         if other.survey.digest != self.survey.digest:
             raise self.mismatch("tally", other.survey)
         self._refuse_overflow(other._n)
@@ -363,26 +361,6 @@ class Tally(SavedTally):
         self._counts += other._counts
         self._reports += other._reports
         self._n += other._n
-
-    def __iadd__(self, other: "Tally") -> "Tally":
-        self.merge(other)
-        return self
-
-    def __add__(self, other: "Tally") -> "Tally":
-        total = self.copy()
-        total.merge(other)
-        return total
-
-    def __radd__(self, other: object) -> "Tally":
-        """So that `sum(tallies)` adds them up.
-
-        >>> import deniable as dn
-        >>> sum(dn.Tally(dn.warner(epsilon=1), [[1, 2]]) for _ in range(3)).n
-        9
-        """
-        if other == 0:
-            return self.copy()
-        raise TallyError(f"a tally must be added to a tally, got {type(other).__name__}; count the reports first")
 
     def copy(self) -> "Tally":
         """An independent tally with the same counts.
@@ -410,8 +388,6 @@ class Tally(SavedTally):
             and np.array_equal(self._reports, other._reports)
             and self._sizes() == other._sizes()
         )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         reports = "1 report" if self._n == 1 else f"{self._n} reports"
@@ -486,11 +462,8 @@ class Tally(SavedTally):
         """
         header = {"survey": json.loads(self.survey.to_json()), "n": str(self._n)}
         if self._repeats and (sizes := self._sizes()) is not None:
-            header["windows"] = {str(size): count for size, count in sizes.items()}
-        line = json.dumps(header, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
-        numbers = np.concatenate([self._reports, self._counts.ravel()]).astype("<i8").tobytes()
-        body = _MAGIC + line + zlib.compress(numbers, 6)
-        return body + hashlib.sha256(body).digest()
+            header["windows"] = sizes_to_json(sizes)
+        return packed_file(_MAGIC, header, [self._reports, self._counts.ravel()])
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Tally":
@@ -521,20 +494,8 @@ class Tally(SavedTally):
         for first, read in cls._formats.items():
             if data.startswith(first):
                 return read(data)  # type: ignore[no-any-return]
-        if not data.startswith(_MAGIC):
-            raise TallyError(
-                f"tally must start with {_MAGIC[:-1].decode()!r}, got {data[:16]!r}; this is not a tally file"
-            )
-        body, check = data[:-32], data[-32:]
-        if len(data) < len(_MAGIC) + 32 or hashlib.sha256(body).digest() != check:
-            raise TallyError("tally must match its checksum; the file was truncated or altered")
-        line, _, packed = body[len(_MAGIC) :].partition(b"\n")
+        header, packed = unpacked_file(data, _MAGIC, "a tally file", "survey")
         try:
-            header = strict_json(line)
-            if not isinstance(header, dict) or set(header) - {"windows"} != {"survey", "n"}:
-                raise SurveyError(
-                    "the header must have the fields 'n' and 'survey', and none but 'windows' beside them"
-                )
             survey, n = Survey.from_fields(header["survey"]), header["n"]
         except SurveyError as problem:
             raise TallyError(f"tally must carry its survey and its total: {problem}") from None
@@ -547,8 +508,7 @@ class Tally(SavedTally):
         if "windows" in header:
             if not tally._repeats:
                 raise TallyError("tally must not name windows: people answer its survey once")
-            sizes = sizes_from_json(header["windows"], tally.n)
-            tally._merged = {} if sum(sizes.values()) == 1 else sizes
+            tally._merged = merged_sizes(header["windows"], tally.n)
         elif tally._repeats and tally.n:
             tally._merged = None
         return tally

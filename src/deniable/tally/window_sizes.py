@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from deniable.errors import TallyError
 
-__all__ = ["Sizes", "sizes_from_json", "sizes_of"]
+__all__ = ["Sizes", "merged_sizes", "sizes_of", "sizes_to_json"]
 
 Sizes = dict[int, int]  # reports of a window: how many windows have so many
 
@@ -30,11 +30,20 @@ def sizes_of(windows: Iterable[int]) -> Sizes:
     return dict(found)
 
 
-def sizes_from_json(value: object, n: int) -> Sizes:
-    """The sizes as a tally file has them, {"1000": 20}: texts, because reports may be more than JSON's integers hold.
+def sizes_to_json(sizes: Sizes) -> dict[str, int]:
+    """The sizes as a tally file has them: texts, because reports may be more than JSON's integers hold.
 
-    >>> sizes_from_json({"1000": 20}, 20_000)
-    {1000: 20}
+    >>> sizes_to_json({1000: 20})
+    {'1000': 20}
+    """
+    return {str(size): count for size, count in sizes.items()}
+
+
+def merged_sizes(value: object, n: int) -> Sizes:
+    """The sizes of the windows that were merged into a tally of a file: none where it has one window.
+
+    >>> merged_sizes({"1000": 20}, 20_000), merged_sizes({"1000": 1}, 1000)
+    ({1000: 20}, {})
     """
     wrong = TallyError("tally windows must be sizes and how many windows have each, which add up to its reports")
     if not isinstance(value, Mapping):
@@ -48,4 +57,4 @@ def sizes_from_json(value: object, n: int) -> Sizes:
         found[int(size)] = count
     if sum(size * count for size, count in found.items()) != n:
         raise wrong
-    return found
+    return {} if sum(found.values()) == 1 else found

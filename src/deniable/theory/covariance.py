@@ -207,14 +207,8 @@ def inversion_variances(
 
     Parameters
     ----------
-    design : BlockDesign
-        Whose closed-form inverse is the estimator.
-    mechanism : Mechanism
-        Of the survey.
-    columns : ndarray
-        The probability that each column is hit, shape (1, b).
-    n : int
-        Reports.
+    design, mechanism, columns, n
+        As for `inversion_covariance`.
     edge : float
         Probabilities are kept at least this far from 0 and 1.
 

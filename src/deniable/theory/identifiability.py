@@ -60,12 +60,8 @@ def distinguishable_strings(symbols: int, cells: int, cohorts: int) -> float:
 
     Parameters
     ----------
-    symbols : int
-        S: strings in the list of candidates.
-    cells : int
-        k: cells of each cohort, at least 2.
-    cohorts : int
-        C: cohorts, at least 1.
+    symbols, cells, cohorts
+        As for `recoverable_mass`.
 
     Returns
     -------

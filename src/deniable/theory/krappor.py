@@ -58,12 +58,8 @@ def krappor_l1(p: npt.ArrayLike, epsilon: object, n: int) -> float:
 
     Parameters
     ----------
-    p : array_like
-        The population: one probability a symbol, which add up to one.
-    epsilon : float, str or Fraction
-        The privacy budget, in nats.
-    n : int
-        People, one report from each; at least 1.
+    p, epsilon, n
+        As for `krappor_l2`.
 
     Returns
     -------

@@ -65,14 +65,8 @@ def private_minimax_l1(k: int, epsilon: object, n: int, *, c_lower: float, c_upp
 
     Parameters
     ----------
-    k : int
-        Symbols, at least 2.
-    epsilon : float, str or Fraction
-        The privacy budget, in nats, from 0 to 1.
-    n : int
-        People, one report from each; at least 1.
-    c_lower, c_upper : float
-        The universal constants of the two bounds, 0 < c_lower <= c_upper < 5.
+    k, epsilon, n, c_lower, c_upper
+        As for `private_minimax_l2`.
 
     Returns
     -------

@@ -85,12 +85,8 @@ def l1_risk(
 
     Parameters
     ----------
-    survey : Survey
-        The survey whose reports are decoded.
-    p : array_like
-        The population: one probability a symbol, which add up to one.
-    n : int
-        People, one report from each; at least 1.
+    survey, p, n
+        As for `l2_risk`.
     exact : bool
         Whether to compute the expectation itself at this n, in place of its limit for large n.
     symbols : sequence of symbols, optional

@@ -56,12 +56,8 @@ def support_l2(p: npt.ArrayLike, n: int, *, hit: float, miss: float) -> float:
 
     Parameters
     ----------
-    p : array_like
-        The population: one probability a symbol, which add up to one.
-    n : int
-        People, one report from each; at least 1.
-    hit, miss : float
-        The probability that a report supports its own symbol, and that it supports any other one.
+    p, n, hit, miss
+        As for `support_variances`.
 
     Returns
     -------

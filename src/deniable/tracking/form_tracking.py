@@ -6,7 +6,7 @@ pairs' estimates: a sum has a variance of its own, which follows from the mechan
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -143,15 +143,9 @@ class TrackedForm(Mapping[str, Tracked]):
         top : int
             How many answers of a question, at most six.
         """
-        import altair as alt
-
         from deniable.charts import stacked
 
-        charts = []
-        for name, tracked in self.items():
-            drawn: Any = tracked.chart(level=level, top=top).properties(title=name)
-            drawn.config = alt.Undefined  # it belongs to the whole, which has its own
-            charts.append(drawn)
+        charts = {name: tracked.chart(level=level, top=top) for name, tracked in self.items()}
         return stacked(charts, repr(self)[1:-1])
 
     plot = chart  # the name that other libraries use

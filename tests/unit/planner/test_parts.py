@@ -249,7 +249,7 @@ def test_a_surrogate_takes_any_number_of_surveys(rows: int, size: int) -> None:
 def test_a_plan_follows_the_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the default makes of estimates it says itself: another surrogate, and another epsilon is planned."""
     asked: dict[str, Any] = {"n": 5_000, "symbols": 64, "max_l1": 0.5, "shape": "zipf"}
-    monkeypatch.setattr("deniable.planner.planning.effort_for", lambda *question: Effort(0, 60, 0, 1e9))
+    monkeypatch.setattr("deniable.planner.choices.effort_for", lambda *question: Effort(0, 60, 0, 1e9))
     before = dn.plan(**asked).epsilon
     monkeypatch.setattr(dn.EmpiricalBayes, "surrogate", dn.Inversion.surrogate)
     assert dn.plan(**asked).epsilon > 1.1 * before

@@ -296,7 +296,7 @@ def test_a_crowd_that_large_needs_no_more_than_the_least_epsilon() -> None:
 @pytest.mark.slow
 def test_what_takes_too_long_to_simulate_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert effort_for(dn.subset(symbols=2**16, epsilon=3), 2**16).repeats == 0
-    monkeypatch.setattr("deniable.planner.planning.effort_for", lambda *question: Effort(0, 60, 0, 1e9))
+    monkeypatch.setattr("deniable.planner.choices.effort_for", lambda *question: Effort(0, 60, 0, 1e9))
     questions: list[dict[str, Any]] = [{"epsilon": 2.0}, {"max_l1": 0.08}]
     for wanted in questions:
         plan = dn.plan(**SMALL, **wanted)

@@ -1,6 +1,5 @@
 """Which other mechanisms a plan simulates, and when one of them takes its place."""
 
-from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,14 +15,9 @@ from deniable.planner.request import ask
 from deniable.planner.rivals import best_rival, close_rivals, needs_less
 from deniable.planner.search import Search
 
-NOTHING: dict[str, Any] = {
-    **{name: None for name, of in signature(ask).parameters.items() if of.kind is of.KEYWORD_ONLY},
-    **{"text": "folded", "shape": "uniform", "confidence": 0.9, "name": "", "seed": 0},
-}
 
-
-def searched(**given: object) -> Search:
-    request = ask(**{**NOTHING, **given})
+def searched(**given: Any) -> Search:
+    request = ask(**{"shape": "uniform"} | given)
     return Search(request, families(request.size, is_open=request.is_open, limits=PlanLimits()))
 
 
@@ -93,6 +87,6 @@ def test_what_was_found_by_simulation_is_told_of_alternatives() -> None:
 
 
 def test_plans_without_a_target_have_no_rivals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.planner.planning.close_rivals", lambda *given: pytest.fail("simulated"))
+    monkeypatch.setattr("deniable.planner.choices.close_rivals", lambda *given: pytest.fail("simulated"))
     assert dn.plan(n=10_000, symbols=9, epsilon=1, shape="uniform").found == "error"
     assert dn.plan(n=100_000, symbols=9, visible=0.02).metric == "visible"

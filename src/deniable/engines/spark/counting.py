@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns import BatchCounter, report_columns
+from deniable.columns import BatchCounter, count_refused, report_columns
 from deniable.engines.spark.histograms import count_cells, suits
 from deniable.engines.spark.scans import Split, batches_of, size_of, splits_of, tasks_of
 from deniable.engines.spark.windows import NO_TIME, by_window
@@ -221,9 +221,7 @@ def _added(batches: "Iterable[pa.RecordBatch]", *, size: int) -> "Iterator[pa.Re
             start = batch["window"][place].as_py()
             vector = vectors.setdefault(start, np.zeros(size, np.int64))
             vector += _unpacked(batch["counts"][place].as_buffer())
-            total = reasons.setdefault(start, {})
-            for reason, rows in json.loads(batch["refused"][place].as_py()).items():
-                total[reason] = total.get(reason, 0) + rows
+            count_refused(reasons.setdefault(start, {}), json.loads(batch["refused"][place].as_py()))
     for start, vector in vectors.items():
         yield row(0, start, vector, reasons[start])
 

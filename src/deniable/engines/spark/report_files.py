@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, overload
 
-from deniable.columns import check_digest, report_columns
+from deniable.columns import check_digest, count_refused, report_columns
 from deniable.engines.input_files import SUFFIXES, sources
 from deniable.engines.readers import open_reader
 from deniable.engines.spark.counting import count, count_text
@@ -64,8 +64,7 @@ def count_files(
                 else:
                     found = count_text(survey, *_fields(session, survey, files, "\t" if kind == "tsv" else ","))
                 tally.add(found[0].counts, found[0].reports)  # of one window, as the local engine counts them
-                for reason, rows in found[1].items():
-                    refused[reason] = refused.get(reason, 0) + rows
+                count_refused(refused, found[1])
         except (PySparkException, Py4JError) as problem:
             raise EngineError(f"Spark must read and count every file, and failed: {reason_of(problem)}") from None
     return tally, refused

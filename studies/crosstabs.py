@@ -1,11 +1,11 @@
 """What the intervals of cross-tables cover, and how often the test of independence rejects what is independent.
 
-    python -m studies.crosstabs            # writes docs/results/crosstabs.csv: a quarter of an hour
+    python -m studies.crosstabs            # writes docs/results/crosstabs.csv: ten minutes of processor time
     python -m studies.crosstabs --repeats 200
     python -m studies.crosstabs --summary  # the table of docs/results/relations.md, from the file
 
-Each row of the table is one setting: a mechanism, a population, a number of people. A coverage of 95 % in 2,000 tables
-has a standard error of .5 percentage points.
+Each row of the table is one setting: a mechanism, a population, a number of people. A coverage of 95 % in 1,000 tables
+has a standard error of .7 percentage points.
 """
 
 import argparse
@@ -151,7 +151,7 @@ def summary(rows: list[dict[str, str]]) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=2000)
+    parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=23)
     parser.add_argument("--output", type=Path, default=PAGE)
     parser.add_argument("--missing", action="store_true", help="only rows that the file has with fewer repeats, or not")

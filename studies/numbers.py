@@ -146,7 +146,7 @@ class _Counted:
             self.done[figure] += len(limits)
 
     def rows(self) -> list[CoverageRow]:
-        where = astuple(self.cell)
+        where = (self.cell.population, self.cell.bins, self.cell.epsilon, self.cell.n)
         return [
             CoverageRow(*where, f, int(n), float(self.held[f] / n), float(self.widths[f] / n))
             for f, n in self.done.items()
@@ -198,8 +198,8 @@ def _limits(survey: dn.Survey, on_cells: Floats, m: Floats, n: int) -> tuple[Flo
 def _linear(found: tuple[Floats, Floats, Floats]) -> dict[str, Floats]:
     """Intervals of the mean and the shares, one row a tally."""
     raw, _, limits = found
-    found = {f: unit_limits(raw[:, i], limits[:, i], 0.05) for i, f in enumerate(LINEAR[1:], 1)}
-    return {LINEAR[0]: limits[:, 0]} | found
+    of_shares = {f: unit_limits(raw[:, i], limits[:, i], 0.05) for i, f in enumerate(LINEAR[1:], 1)}
+    return {LINEAR[0]: limits[:, 0]} | of_shares
 
 
 def _quantiles(

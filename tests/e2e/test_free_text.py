@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route
@@ -85,14 +86,14 @@ def test_asked_answered_and_found(server: Server, fresh: Open) -> None:
     assert violations(person) == []
 
     uploaded(server, survey)
-    asked: list[dict[str, object]] = []
-    page.on("request", lambda one: asked.append(one.post_data_json) if one.url.endswith("/discover") else None)
-    page.goto(private)
+    with page.expect_request(re.compile("/discover$")) as searching:
+        page.goto(private)
     page.locator("#shares svg").wait_for()
     page.locator("#shares-table summary").click()
     assert found(page)[:3] == ["oak", "ash", "elm"]
     assert set(found(page)) <= {*WRITTEN}, "nothing that nobody wrote"
-    assert asked[0]["alphabet"] == "abcdefghijklmnopqrstuvwxyz "
+    asked: Any = searching.value.post_data_json
+    assert asked["alphabet"] == "abcdefghijklmnopqrstuvwxyz "
     assert page.get_by_label("What answers are made of").input_value() == "letters"
 
 
@@ -113,11 +114,11 @@ def test_a_search_tells_how_far_it_is_and_goes_on_with_more_time(
 ) -> None:
     watch.host = f"http://127.0.0.1:{searched.port}/"
     page = fresh(viewport=PHONE, color_scheme=scheme)
-    asked: list[dict[str, object]] = []
+    asked: list[dict[str, Any]] = []
     budgets = [1e-9, 1e-9, None]  # seconds: two searches that give up at once, and one that takes as long as it needs
 
     def hurry(route: Route) -> None:
-        body = route.request.post_data_json
+        body: Any = route.request.post_data_json
         asked.append(body)
         seconds = budgets[min(len(asked) - 1, 2)]
         route.continue_(post_data=json.dumps(body if seconds is None else body | {"seconds": seconds}))
@@ -132,7 +133,7 @@ def test_a_search_tells_how_far_it_is_and_goes_on_with_more_time(
     page.locator("#shares svg").wait_for()
     assert "Searching for what people wrote: level 0 of 3." in page.evaluate("told")
     assert [body["seconds"] for body in asked[:3]] == [6, 18, 54], "what did not suffice is asked for with more"
-    assert [body.get("resume", {}).get("levels") for body in asked[:3]] == [None, 0, 0]  # type: ignore[attr-defined]
+    assert [body.get("resume", {}).get("levels") for body in asked[:3]] == [None, 0, 0]
     page.locator("#shares-table summary").click()
     texts = found(page)
     assert texts[:4] == ["oak", "ash", "elm", "lime"], "the largest first"

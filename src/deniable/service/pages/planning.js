@@ -210,7 +210,8 @@ export function planChart(found) {
     if (part.field === "n" && part.scale) {
       part.scale.domain = [low, high];
       part.axis.values = tens;
-      part.axis.labelExpr = `(${JSON.stringify(Object.fromEntries(tens.map((ten) => [ten, briefly(ten)])))})[datum.value]`;
+      const names = Object.fromEntries(tens.map((ten) => [ten, briefly(ten)]));
+      part.axis.labelExpr = `(${JSON.stringify(names)})[datum.value]`;
     }
     if (part.field === "epsilon" && part.scale) part.scale.domain = [Math.min(0.1, found.epsilon / 1.5), 12];
   };

@@ -161,7 +161,7 @@ def test_a_survey_is_edited_until_somebody_answers(server: Server, fresh: Open) 
     sent = server.ask("POST", f"{path}/reports", bytes(16) + wire, kind="application/octet-stream")
     assert sent.json()["accepted"] == 1
     page.locator("#create").click()
-    page.get_by_text("must have no answers to be edited").wait_for()
+    page.get_by_text("This survey has answers already").wait_for()
     assert server.ask("GET", path).status == 200
     page.reload()
     mine = page.locator("#surveys li").filter(has_text="Draft")

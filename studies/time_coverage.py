@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,10 @@ def one_history(
     """What is covered in one history in which shares stay as they are; `told` whether the change is given, too."""
     truth = np.tile(SHARES, (WINDOWS, 1))
     tallies = dn.lab.panel(survey, truth, DEVICES, rng, turnover=turnover, change=change)
-    known = {"turnover": None if survey.participation == "once" else turnover, "change": change if told else None}
+    known: dict[str, Any] = {
+        "turnover": None if survey.participation == "once" else turnover,
+        "change": change if told else None,
+    }
     tracked = dn.track(tallies, **known)
     moving, zero = tracked.moving, np.zeros(len(SHARES))
     total = dn.decode(sum(tallies[1:], tallies[0]), constraint=PLAIN, **known)

@@ -291,7 +291,7 @@ def test_turnover_and_change_are_asked_where_people_take_part_again(server: Serv
     page.locator("#experts summary").first.click()
     page.locator("#turnover").select_option("0.05")
     with page.expect_request(lambda request: request.url.endswith("/estimate")) as asked:
-        page.locator("#change").select_option("0.1")
+        page.get_by_label("Answers that change").select_option("0.1")
     told = asked.value.post_data_json
     assert told is not None
     assert (told["turnover"], told["change"]) == (0.05, 0.1)

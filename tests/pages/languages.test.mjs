@@ -1,9 +1,11 @@
 /** Every text in every language: the same keys, the same places for values, none unused; and no text anywhere else. */
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { chosen } from "../../src/deniable/service/pages/languages.js";
+import { ALPHABETS } from "../../src/deniable/service/pages/search.alphabet.js";
 import { learn, number, parts, percentage, series, speak, text } from "../../src/deniable/service/pages/texts.js";
 import { textsOf } from "./english.mjs";
 
@@ -88,7 +90,25 @@ function asked(source) {
     found.push(pattern(key, source));
   return found;
 }
-const wanted = Object.values(sources).flatMap(asked);
+// What is looked up by a word of Python's: the types of problems, and the words in the templates of charts.
+const SAID = `
+import json
+from deniable.service.pages.bundle import make
+from tests.service.test_problem_texts import stated
+print(json.dumps([sorted(word.replace("-", "_") for word in stated()), make()["charts.json"]]))`;
+const [problems, charts] = JSON.parse(
+  execFileSync(process.env.PYTHON ?? ".venv/bin/python", ["-c", SAID], { encoding: "utf8" }),
+);
+const { words, ...templates } = JSON.parse(charts);
+const drawn = JSON.stringify(templates);
+const wanted = [
+  ...Object.values(sources).flatMap(asked),
+  ...problems.map((word) => `problems.${word}`),
+  ...ALPHABETS.map((word) => `search.${word}`),
+  ...Object.keys(words)
+    .filter((word) => drawn.includes(word))
+    .map((word) => words[word]),
+];
 // A key that is chosen first and looked up later stands in the source as what it is put together of, or the collector
 // says it.
 const LATER = [
@@ -97,6 +117,7 @@ const LATER = [
   /^desk\.(computer|network|deleteW)/,
   /^results\.(fit|groupSizes)$/,
   /^forms\.(mean|place)$/,
+  /^prefixes\.(cut|refuse)$/,
 ];
 
 const unused = (keys) =>

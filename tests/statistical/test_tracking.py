@@ -53,10 +53,11 @@ def test_merged_windows_cover_at_any_number_of_days(days: int) -> None:
 def changing(repeats: int, *, told: bool) -> list[bool]:
     """Whether the interval of a sum of twenty days covers, where three in ten answers are drawn anew each day."""
     rng, found = generator("merged windows that change"), []
-    how = {"turnover": 0.05, "change": 0.3 if told else None}
+    change = 0.3 if told else None
     for place in rng.integers(6, size=repeats).tolist():
         days = dn.lab.panel(SURVEY, np.tile(SHARES, (20, 1)), DEVICES, rng, turnover=0.05, change=0.3)
-        low, high = dn.decode(sum(days[1:], days[0]), constraint=PLAIN, **how).intervals(LEVEL)[place]
+        total = dn.decode(sum(days[1:], days[0]), constraint=PLAIN, turnover=0.05, change=change)
+        low, high = total.intervals(LEVEL)[place]
         found.append(bool(low <= SHARES[place] <= high))
     return found
 

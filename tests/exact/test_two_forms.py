@@ -95,8 +95,8 @@ def test_two_reports_of_a_form_keep_the_promise_of_all_reports(form: Form, monke
 
 def test_an_answer_that_changed_has_noise_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     form = FORMS["split"]
-    for answers in product(every_answer(form), repeat=2):
-        assert two_reports(form, answers, monkeypatch) == stated(form, *answers)
+    for first, then in product(every_answer(form), repeat=2):
+        assert two_reports(form, (first, then), monkeypatch) == stated(form, first, then)
 
 
 class RedrawnAtEveryReport(FormClient):

@@ -41,8 +41,8 @@ def tracked_lines(
     place = {label: position for position, label in enumerate(tracked.windows)}
     row = {symbol: position for position, symbol in enumerate(tracked.symbols)}
     changed: dict[object, list[int]] = {}
-    for change in tracked.changes(level):
-        changed.setdefault(change.window, []).append(row[change.symbol])
+    for step in tracked.changes(level):
+        changed.setdefault(step.window, []).append(row[step.symbol])
     head = {
         "latest": _latest(tracked, names, order, level),
         "turnover": tracked.turnover if tracked.is_shared else None,

@@ -18,7 +18,7 @@ const ASKED = {
   people: "20000",
   length: "6",
   text: "folded",
-  by: "byShare",
+  find_by: "byShare",
   above: "10",
   texts: "20",
   epsilon: "2",
@@ -29,7 +29,7 @@ const ASKED = {
 test("a question is one request: what is to be found, or epsilon", () => {
   const shared = { n: 20_000, name: "Which tree?", length: 6, text: "folded" };
   assert.deepEqual(request(ASKED), { ...shared, discover_above: 0.1 });
-  assert.deepEqual(request({ ...ASKED, by: "byCount" }), { ...shared, discover: 20 });
+  assert.deepEqual(request({ ...ASKED, find_by: "byCount" }), { ...shared, discover: 20 });
   assert.deepEqual(request({ ...ASKED, goal: "epsilon", above: "" }), { ...shared, epsilon: "2" });
 });
 
@@ -44,7 +44,7 @@ for (const [fields, said] of [
   [{ above: "0" }, /^Say which answers are to be found: those of more than 0 and up to 50 percent/],
   [{ above: "51" }, /^Say which answers/],
   [{ above: "" }, /^Say which answers/],
-  [{ by: "byCount", texts: "1.5" }, "Say how many answers are to be found: 1 to 100,000."],
+  [{ find_by: "byCount", texts: "1.5" }, "Say how many answers are to be found: 1 to 100,000."],
 ])
   test(`${JSON.stringify(fields)} says what is missing`, () => {
     const found = request({ ...ASKED, ...fields });

@@ -48,7 +48,7 @@ const question = (asked) =>
     error: $("error").value,
     mean_error: $("mean-error").value,
     epsilon: $("epsilon").value,
-    by: $("find-by").value,
+    find_by: $("find-by").value,
     texts: $("find-texts").value,
     above: $("find-above").value,
   });

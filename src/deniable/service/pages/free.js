@@ -24,7 +24,7 @@ export const answers = ({ length, text: reading }) =>
     : text("free.sayLength", { count: LONGEST });
 
 /** What is to be found, as the planner is told, or what is missing of it; nothing where epsilon is given. */
-export function goal({ by, texts, above, people }, byError) {
+export function goal({ find_by: by, texts, above, people }, byError) {
   if (!(Number(people) >= LEAST_PEOPLE)) return text("free.sayPeople", { count: LEAST_PEOPLE });
   if (!byError) return {};
   if (by === "byCount") {

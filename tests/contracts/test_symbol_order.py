@@ -16,7 +16,7 @@ import deniable as dn
 from deniable.decoders import Decoder
 from deniable.decoders.base import Solution, unbias
 from deniable.matrices import Design, design_of
-from deniable.survey import Survey, presets, quantities
+from deniable.survey import Survey, open_presets, presets, quantities
 from tests.statistical.harness import generator
 from tests.surveys import SEED, kinds, named, symbols_of
 
@@ -27,7 +27,7 @@ N = 10**12
 # A false alarm of any of 10 sizes x 16 surveys x 8 decoders x at most 64 symbols: 6e4 two-sided normal tails of 6e-13.
 FAR = 7.2
 
-PUBLIC = {*presets.__all__, *quantities.__all__}
+PUBLIC = {*presets.__all__, *open_presets.__all__, *quantities.__all__}
 PRESETS: dict[str, Callable[[int], Survey]] = {
     "warner": lambda size: dn.warner(epsilon=2),
     "krr": lambda size: dn.krr(symbols=size, epsilon=2),
@@ -82,7 +82,8 @@ def is_the_truth(estimate: dn.Estimate, p: Floats) -> bool:
 
 
 def test_the_lists_are_complete() -> None:
-    known = {name for name, made in inspect.getmembers(presets, inspect.isfunction) if name in PUBLIC}
+    made = [*inspect.getmembers(presets, inspect.isfunction), *inspect.getmembers(open_presets, inspect.isfunction)]
+    known = {name for name, _ in made if name in PUBLIC}
     assert {name.split("-")[0] for name in PRESETS} == known
     assert {type(decoder) for decoder in DECODERS} == kinds(Decoder)
 

@@ -43,9 +43,10 @@ hashes: .venv/demo
 # In minutes: the linters and every test that proves something quickly, with each real part touched.
 # A worker more than cores, since a test that waits for a browser or a collector leaves its core to another. One thread
 # of BLAS for each: with more of them than cores most of their time is spent waiting in a loop (a plan for 256 symbols:
-# 16 s of processor time instead of 2.7).
+# 16 s of processor time instead of 2.7). Files go out as they are collected: by number of tests, the long ones with few
+# tests would come last, and all but one worker would wait for them.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test: lint services
 	@$(MAKE) --no-print-directory -j 2 types quick  # types take one core for a minute, so they are checked beside the tests

@@ -112,7 +112,7 @@ def test_controls_change_what_is_shown(demo: list[str], page: Page) -> None:
     page.get_by_text("99 times in 100").wait_for()
     assert reach() > before
     page.locator("#decoder").select_option("least-squares")
-    page.locator("#statistics").get_by_text("LeastSquares").wait_for()
+    page.locator("#statistics").get_by_text(re.compile("^least squares, ")).wait_for()
     whole = page.locator("#n").inner_text()
     page.locator("#from").select_option(index=DAYS)
     until(page, "(whole) => document.getElementById('n').innerText != whole", whole)

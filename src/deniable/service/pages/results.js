@@ -18,7 +18,7 @@ import { problemText } from "./problems.js";
 import { AlphabetField, arrange } from "./search.fields.js";
 import { discovers, keptBack, Search } from "./search.js";
 import { drawShares, head } from "./shares.js";
-import { merged, readers, soFar } from "./sofar.js";
+import { decoderKey, merged, readers, soFar } from "./sofar.js";
 import { handOver, manage } from "./surveys.js";
 import { sentences, text } from "./texts.js";
 import { Trend } from "./trend.js";
@@ -53,13 +53,11 @@ function locked(key) {
   };
 }
 
-const called = (decoder) => `results.decoder_${decoder.replaceAll("-", "_")}`;
-
 async function offerDecoders() {
   const { paths } = await ask("/openapi.json");
   const { parameters } = paths["/v1/surveys/{digest}/estimate"].get;
   for (const name of parameters.find((one) => one.name === "decoder").schema.enum)
-    $("decoder").append(el("option", { value: name, "data-text": called(name) }, text(called(name))));
+    $("decoder").append(el("option", { value: name, "data-text": decoderKey(name) }, text(decoderKey(name))));
 }
 
 /** The survey of this page and how it stands, what was told of it last, and which answer is still wanted. */

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 
+import { dates } from "../../src/deniable/service/pages/naming.js";
 import { dayOf, endOf, halves, incomparable } from "../../src/deniable/service/pages/periods.js";
 import {
   bySize,
@@ -142,8 +143,8 @@ test("a trend shows what changed first, then the largest: four lines, or as many
 });
 
 test("windows in words, and the halves that are compared at first", () => {
-  assert.equal(dayOf("2026-03-04T17", "hour"), "2026-03-04 17:00");
-  assert.equal(dayOf("2026-03-04T00", "day"), "2026-03-04");
+  assert.equal(dayOf("2026-03-04T17", "hour"), "4 Mar 2026, 17:00");
+  assert.equal(dayOf("2026-03-04T00", "day"), "4 Mar 2026");
   const windows = ["a", "b", "c", "d", "e"].map((start) => ({ start, end: `${start}'` }));
   assert.deepEqual(halves(windows), { "a-from": "a", "a-to": "b", "b-from": "c", "b-to": "e" });
   assert.deepEqual(halves(windows.slice(0, 2)), { "a-from": "a", "a-to": "a", "b-from": "b", "b-to": "b" });
@@ -305,4 +306,21 @@ test("every decoder and constraint of the library has a name in each language", 
   for (const name of decoders) assert.ok(has(decoderKey(name)), name);
   for (const name of kinds) assert.ok(has(`results.constraint_${name.toLowerCase()}`), name);
   assert.ok(!has(decoderKey("Guessing")));
+});
+
+test("days and hours are written as the page's language does, and are those of UTC", () => {
+  const day = ["2026-11-01T00", "2026-11-03T00", "day"];
+  const hour = ["2026-11-01T22", "2026-11-01T23", "hour"];
+  assert.equal(dates(...day), "1 Nov 2026 to 2 Nov 2026", "a range ends before its end");
+  assert.equal(dates("2026-11-01T00", "2026-11-02T00", "day"), "1 Nov 2026");
+  assert.equal(dates(...hour), "1 Nov 2026, 22:00 to 1 Nov 2026, 23:00");
+  try {
+    read("de");
+    assert.equal(dates(...day), "1. Nov. 2026 bis 2. Nov. 2026");
+    read("ar", "ar-EG");
+    assert.match(dates(...day), /^\u2068١ نوفمبر ٢٠٢٦\u2069 إلى \u2068٢ نوفمبر ٢٠٢٦\u2069$/);
+    assert.doesNotMatch(dates(...hour), /[0-9A-Za-z]/);
+  } finally {
+    read("en", "en-GB");
+  }
 });

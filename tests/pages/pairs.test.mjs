@@ -14,6 +14,7 @@ import {
   shareText,
   tableRows,
 } from "../../src/deniable/service/pages/pairs.js";
+import { labelled } from "../../src/deniable/service/pages/rows.js";
 import { filled, fitted } from "../../src/deniable/service/pages/specification.js";
 import { read } from "./english.mjs";
 
@@ -120,17 +121,20 @@ test("bins of numbers and answers that were left out are in the page's language,
     read("de");
     assert.deepEqual(shown(), ["18 bis 25,5", "keine Angabe", ...own]);
     read("ar", "ar-EG");
-    assert.deepEqual(shown(), ["\u2068١٨\u2069 إلى \u2068٢٥٫٥\u2069", "بلا إجابة", ...own]);
+    assert.deepEqual(shown(), ["\u2067\u2068١٨\u2069 إلى \u2068٢٥٫٥\u2069\u2069", "\u2067بلا إجابة\u2069", ...own]);
     assert.deepEqual(
-      ["7", "-2.5"].map((one) => ages(one).replace(/\u061c/g, "")),
+      ["7", "-2.5"].map((one) => ages(one).replace(/[\u061c\u2067\u2069]/g, "")),
       ["٧", "-٢٫٥"],
     );
-    assert.equal(namesOf({ alphabet: { kind: "number" } })("no answer"), "no answer");
+    assert.equal(listed("no answer"), "no answer");
+    const [bin, sly] = [labelled([{ symbol: "18 to 25.5" }], ages), labelled([{ symbol: "a\u202eb" }], listed)];
+    assert.equal(bin[0].name, ages("18 to 25.5"), "marks of the page's own words are not spelled out");
+    assert.equal(sly[0].name, "a\\u202eb", "and those of others are");
     assert.deepEqual(
       heatRows({ cells: [cell("no answer", "no answer", 0.5, 0)] }, { rows: ages, columns: listed }).map(
         ({ row, column }) => [row, column],
       ),
-      [["بلا إجابة", "no answer"]],
+      [["\u2067بلا إجابة\u2069", "no answer"]],
     );
   } finally {
     read("en", "en-GB");

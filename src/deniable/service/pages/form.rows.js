@@ -1,5 +1,6 @@
 /** What came of a form: which rows of a question are drawn, what is said beside them, files. No element is touched. */
 
+import { line } from "./chart.language.js";
 import { symbolText } from "./common.js";
 import { isForm, partOf } from "./form.asking.js";
 import { NO_ANSWER } from "./form.plan.js";
@@ -14,8 +15,8 @@ const MOST = 20; // answers in a chart
 export const namesOf =
   ({ alphabet, skip }) =>
   (symbol) => {
-    if (skip && symbol === NO_ANSWER) return text("forms.noAnswer");
-    return alphabet.kind === "number" ? binText(symbol) : symbolText(symbol);
+    if (skip && symbol === NO_ANSWER) return line(text("forms.noAnswer"));
+    return alphabet.kind === "number" ? line(binText(symbol)) : symbolText(symbol);
   };
 
 /**

@@ -2,6 +2,7 @@
  * What a result is called once it leaves the page: file names, headings of pictures, dates. No element is touched here.
  */
 
+import { line } from "./chart.language.js";
 import { dayOf } from "./periods.js";
 import { fixed, number, text } from "./texts.js";
 
@@ -43,7 +44,7 @@ export function dates(from, to, window) {
 /** What makes a text of either of the two ranges that were tabulated, which the collector names one way. */
 export function rangeNames({ rows, from, to, against_from, against_to }, window) {
   const names = [dates(against_from, against_to, window), dates(from, to, window)];
-  return (symbol) => names[rows.symbols.indexOf(symbol)];
+  return (symbol) => line(names[rows.symbols.indexOf(symbol)]);
 }
 
 /** The heading of a saved picture: the question, and under it what the numbers rest on. */

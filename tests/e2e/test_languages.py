@@ -262,6 +262,11 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield made
 
 
+TURNED = "section[aria-labelledby=pair-sport-likes]"
+HEADS = f"""() => JSON.stringify([...document.querySelectorAll("{TURNED} tbody th")].map((one) => one.textContent))
+  == JSON.stringify(["=tea", "coffee"])"""
+
+
 @pytest.mark.slow
 def test_a_switch_keeps_what_was_chosen_on_results(counted: Server, browser: Browser) -> None:
     """All is as on a page that was in this language from the start: charts, tables, names, what is looked for."""
@@ -277,6 +282,8 @@ def test_a_switch_keeps_what_was_chosen_on_results(counted: Server, browser: Bro
         page.locator("#form-results .field button").click()
         page.locator("section:has(#of-town) svg").wait_for()
         page.locator("#from").select_option(index=2)
+        page.locator(f"{TURNED} .actions button").first.click()
+        until(page, HEADS)
         page.locator("#manage textarea").first.wait_for(state="attached")
         page.locator("#manage details").evaluate("(one) => (one.open = true)")
         page.locator("#manage textarea").first.fill("Written, and not saved")
@@ -294,6 +301,7 @@ def test_a_switch_keeps_what_was_chosen_on_results(counted: Server, browser: Bro
         chart = page.locator("section:has(#of-smokes) svg").first.text_content() or ""
         assert "نسبة المشاركين" in chart
         assert "share of" not in chart
+        assert page.evaluate(HEADS), "the cross-table stays turned"
         assert page.locator("#from").input_value() == page.locator("#from option").nth(2).get_attribute("value")
         assert page.locator("#of-town-candidates").input_value() == "Oslo\nBergen"
         assert page.locator("#manage textarea").first.input_value() == "Written, and not saved"

@@ -304,7 +304,7 @@ test("the median is named, and so is what a picture rests on", () => {
   assert.deepEqual(found.text, ["Do you smoke?"]);
   assert.match(
     found.subtitle.join(" "),
-    /^1,234 randomised answers, 2026-11-01 .* epsilon 2\.00 for the whole form, 95% intervals$/,
+    /^1,234 randomised answers, 1 Nov 2026 to 2 Nov 2026 .* epsilon 2\.00 for the whole form, 95% intervals$/,
   );
 });
 
@@ -318,7 +318,7 @@ test("forms are counted in the range, and facts say how private they are", () =>
   assert.equal(formsIn(windows, { from: "2026-11-02T00", to: "2026-11-03T00" }), 2);
   const shares = { from: "2026-11-01T00", to: "2026-11-02T00" };
   assert.deepEqual(factsOf(6, shares, "day", { odds: 7.4 }, "strong privacy", String), [
-    ["6", "forms, 2026-11-01"],
+    ["6", "forms, 1 Nov 2026"],
     ["strong privacy", "what one person sent is at most 7.4 times likelier than with any other answers"],
   ]);
 });

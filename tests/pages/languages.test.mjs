@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { chosen } from "../../src/deniable/service/pages/languages.js";
 import { ALPHABETS } from "../../src/deniable/service/pages/search.alphabet.js";
 import { learn, number, parts, percentage, series, speak, text } from "../../src/deniable/service/pages/texts.js";
-import { textsOf } from "./english.mjs";
+import { read, textsOf } from "./english.mjs";
 
 const PAGES = new URL("../../src/deniable/service/pages/", import.meta.url);
 const LANGUAGES = ["en", "de", "ar"];
@@ -277,4 +277,24 @@ test("numbers, percentages and plurals are those of the language", () => {
   assert.equal(text("x.name", { name: "<b>{x}" }), "a <b>{x}", "a value is never read as a text");
   assert.deepEqual(parts("x.name", { name: 7 }), ["a ", "7", ""]);
   assert.throws(() => text("x.nothing"), { message: "there is no text x.nothing" });
+});
+
+test("digits that stand in a text are those of the language, as its other numbers are", () => {
+  const every = (language, locale) => {
+    read(language, locale);
+    return flat(language).map(([key, one]) => {
+      const values = Object.fromEntries(places(forms(one).other).map((name) => [name, 7]));
+      return [key, text(key, { count: 7, ...values })];
+    });
+  };
+  try {
+    for (const [key, said] of every("ar", "ar-EG")) assert.doesNotMatch(said, /[0-9]/, key);
+    const own = (language, locale) => Object.fromEntries(every(language, locale));
+    assert.match(own("ar", "ar-EG")["ask.sayPeople"], /: ١٠ أو أكثر/);
+    assert.match(own("ar", "ar-EG")["explore.try_warner"], /١٩٦٥/, "a year has no separator");
+    assert.match(own("ar", "ar-u-nu-latn")["ask.sayPeople"], /: 10 أو أكثر/);
+    assert.equal(own("de", "de")["explore.try_warner"], all.de.explore.try_warner);
+  } finally {
+    read("en", "en-GB");
+  }
 });

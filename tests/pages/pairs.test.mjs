@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
+import { namesOf } from "../../src/deniable/service/pages/form.rows.js";
+import { rangeNames } from "../../src/deniable/service/pages/naming.js";
 import {
   heatMap,
   heatRows,
@@ -12,6 +14,7 @@ import {
   shareText,
   tableRows,
 } from "../../src/deniable/service/pages/pairs.js";
+import { labelled } from "../../src/deniable/service/pages/rows.js";
 import { filled, fitted } from "../../src/deniable/service/pages/specification.js";
 import { read } from "./english.mjs";
 
@@ -23,6 +26,7 @@ const cell = (row, column, within_row, certain, reach = 0.05) => ({
   within_row_high: within_row === null ? null : within_row + reach,
   certain,
 });
+const PLAIN = { rows: String, columns: String };
 const TOLD = {
   rows: { name: "age", symbols: ["young", 60] },
   columns: { name: "smokes", symbols: ["no", "yes"] },
@@ -53,7 +57,7 @@ test("small shares have a digit more, and nothing is below 0 or above 100 %", ()
 });
 
 test("cells of the picture say what is certain", () => {
-  assert.deepEqual(heatRows(TOLD, String).slice(0, 3), [
+  assert.deepEqual(heatRows(TOLD, PLAIN).slice(0, 3), [
     { row: "young", column: "no", share: "98%", certain: "surely more than by chance" },
     { row: "young", column: "yes", share: "2.0%", certain: "surely fewer" },
     { row: "60", column: "no", share: "not known", certain: "not certain" },
@@ -61,7 +65,7 @@ test("cells of the picture say what is certain", () => {
 });
 
 test("the table has shares within rows, with limits inside 0 and 100 %", () => {
-  const { heads, rows } = tableRows(TOLD, String);
+  const { heads, rows } = tableRows(TOLD, PLAIN);
   assert.deepEqual(heads, ["", "no", "yes"]);
   assert.deepEqual(rows, [
     ["young", "98.0% (93.0% to 100.0%)", "2.0% (0.0% to 7.0%)"],
@@ -85,7 +89,7 @@ test("the template of Python is filled: titles, words of the legend in the page'
   );
   read("de");
   try {
-    const what = heatMap(TOLD, { label: String, titles: { rows: "Alter", columns: "Raucht" } });
+    const what = heatMap(TOLD, { label: PLAIN, titles: { rows: "Alter", columns: "Raucht" } });
     const spec = filled(templates, what);
     assert.deepEqual(spec.datasets.rows, what.data.rows);
     const text = JSON.stringify({ ...spec, datasets: {} });
@@ -93,6 +97,58 @@ test("the template of Python is filled: titles, words of the legend in the page'
     assert.ok(text.includes("sicher mehr als durch Zufall") && !text.includes("surely"));
     assert.ok(spec.description.startsWith("Kreuztabelle von Alter nach Raucht"));
     assert.equal(fitted(templates, what, { width: 600, dark: true }).width, 600);
+  } finally {
+    read("en", "en-GB");
+  }
+});
+
+test("bins of numbers and answers that were left out are in the page's language, and what somebody listed is not", () => {
+  const ages = namesOf({ alphabet: { kind: "number" }, skip: true });
+  const listed = namesOf({ alphabet: { kind: "closed" } });
+  const told = {
+    ...TOLD,
+    rows: { symbols: ["18 to 25.5", "no answer"] },
+    columns: { symbols: ["18 to 25.5", "no answer"] },
+  };
+  const shown = () => {
+    const { heads, rows } = tableRows(told, { rows: ages, columns: listed });
+    return [...rows.map(([name]) => name), ...heads.slice(1)];
+  };
+  const own = ["18 to 25.5", "no answer"];
+  assert.deepEqual(shown(), [...own, ...own]);
+  assert.deepEqual(["7", "-2.5", 7].map(ages), ["7", "-2.5", "7"]);
+  try {
+    read("de");
+    assert.deepEqual(shown(), ["18 bis 25,5", "keine Angabe", ...own]);
+    read("ar", "ar-EG");
+    assert.deepEqual(shown(), ["\u2067\u2068١٨\u2069 إلى \u2068٢٥٫٥\u2069\u2069", "\u2067بلا إجابة\u2069", ...own]);
+    assert.deepEqual(
+      ["7", "-2.5"].map((one) => ages(one).replace(/[\u061c\u2067\u2069]/g, "")),
+      ["٧", "-٢٫٥"],
+    );
+    assert.equal(listed("no answer"), "no answer");
+    const [bin, sly] = [labelled([{ symbol: "18 to 25.5" }], ages), labelled([{ symbol: "a\u202eb" }], listed)];
+    assert.equal(bin[0].name, ages("18 to 25.5"), "marks of the page's own words are not spelled out");
+    assert.equal(sly[0].name, "a\\u202eb", "and those of others are");
+    assert.deepEqual(
+      heatRows({ cells: [cell("no answer", "no answer", 0.5, 0)] }, { rows: ages, columns: listed }).map(
+        ({ row, column }) => [row, column],
+      ),
+      [["\u2067بلا إجابة\u2069", "no answer"]],
+    );
+  } finally {
+    read("en", "en-GB");
+  }
+});
+
+test("two ranges have the names of their days", () => {
+  const symbols = ["2026-11-01T00 to 2026-11-03T00", "2026-11-03T00 to 2026-11-04T00"];
+  const [against_from, against_to, from, to] = ["01", "03", "03", "04"].map((day) => `2026-11-${day}T00`);
+  const names = () => symbols.map(rangeNames({ rows: { symbols }, against_from, against_to, from, to }, "day"));
+  assert.deepEqual(names(), ["1 Nov 2026 to 2 Nov 2026", "3 Nov 2026"]);
+  try {
+    read("de");
+    assert.deepEqual(names(), ["1. Nov. 2026 bis 2. Nov. 2026", "3. Nov. 2026"]);
   } finally {
     read("en", "en-GB");
   }

@@ -1,9 +1,10 @@
 /** The results page: rows of charts, windows of time, charts as they are drawn, and what it says while it waits. */
 
-import "./english.mjs";
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 
+import { dates } from "../../src/deniable/service/pages/naming.js";
 import { dayOf, endOf, halves, incomparable } from "../../src/deniable/service/pages/periods.js";
 import {
   bySize,
@@ -15,8 +16,19 @@ import {
   labelled,
   trendRows,
 } from "../../src/deniable/service/pages/rows.js";
-import { latestWords, merged, readers, soFar, trendWords } from "../../src/deniable/service/pages/sofar.js";
+import {
+  decodedWords,
+  decoderKey,
+  latestWords,
+  merged,
+  noiseWords,
+  readers,
+  soFar,
+  trendWords,
+} from "../../src/deniable/service/pages/sofar.js";
 import { filled, fitted, inTwo } from "../../src/deniable/service/pages/specification.js";
+import { has } from "../../src/deniable/service/pages/texts.js";
+import { read } from "./english.mjs";
 
 const estimate = (symbol, probability, raw_low = probability - 0.1, raw_high = probability + 0.1) => ({
   symbol,
@@ -131,8 +143,8 @@ test("a trend shows what changed first, then the largest: four lines, or as many
 });
 
 test("windows in words, and the halves that are compared at first", () => {
-  assert.equal(dayOf("2026-03-04T17", "hour"), "2026-03-04 17:00");
-  assert.equal(dayOf("2026-03-04T00", "day"), "2026-03-04");
+  assert.equal(dayOf("2026-03-04T17", "hour"), "4 Mar 2026, 17:00");
+  assert.equal(dayOf("2026-03-04T00", "day"), "4 Mar 2026");
   const windows = ["a", "b", "c", "d", "e"].map((start) => ({ start, end: `${start}'` }));
   assert.deepEqual(halves(windows), { "a-from": "a", "a-to": "b", "b-from": "c", "b-to": "e" });
   assert.deepEqual(halves(windows.slice(0, 2)), { "a-from": "a", "a-to": "a", "b-from": "b", "b-to": "b" });
@@ -232,4 +244,83 @@ test("a chart fits a phone and the dark, and its data are never recoloured", () 
 
 test("a long title is broken near its middle", () => {
   assert.deepEqual(inTwo("one two three four"), ["one two", "three four"]);
+});
+
+test("which intervals are shown where devices repeat their noise, from a case and numbers, in each language", () => {
+  const nothing = { windows: null, wider: null, turnover: null, change: null };
+  const some = { case: "some", windows: 20, wider: 3.8174, turnover: 0.05, change: 0.1 };
+  assert.equal(noiseWords(null), "");
+  assert.equal(
+    noiseWords(some),
+    "20 windows share devices, which repeat their noise, but for 5% of devices that are replaced each window and 10% of answers that are drawn anew each window: intervals are 3.82 times those of as many people.",
+  );
+  assert.match(noiseWords({ ...some, change: null }), /but for 5% of devices that are replaced each window: /);
+  assert.match(noiseWords({ ...some, turnover: null }), /but for 10% of answers that are drawn anew each window: /);
+  assert.match(noiseWords({ ...some, turnover: 0, change: null }), /but for 0% of devices/);
+  const all = { ...nothing, case: "all", windows: 7, wider: Math.sqrt(7) };
+  assert.match(noiseWords(all), /^7 windows may be of the same devices, .* 2\.65 times/);
+  const others = ["unnamed", "unknown", "left_out"].map((one) => ({ ...nothing, case: one }));
+  assert.equal(new Set(others.map(noiseWords)).size, 3);
+  try {
+    read("de");
+    assert.match(noiseWords(some), /^20 Zeiträume haben .* bis auf 5\u00a0% der Geräte, .* und 10\u00a0% .* 3,82-mal/);
+    read("ar", "ar-EG");
+    for (const one of [some, all, ...others]) assert.doesNotMatch(noiseWords(one), /[A-Za-z0-9]/);
+    assert.match(noiseWords(all), /٢٫٦٥/);
+  } finally {
+    read("en", "en-GB");
+  }
+});
+
+test("how shares were decoded is said by the names of the page", () => {
+  const found = { decoder: "WeightedLeastSquares", constraint: "Projected", intervals: null, mechanism: "k-RR" };
+  const survey = { digest: "ab…", epsilons: "epsilon 2.00" };
+  assert.equal(
+    decodedWords(found, survey),
+    "weighted least squares, projected; no intervals; k-RR; survey ab…; epsilon 2.00",
+  );
+  assert.equal(decoderKey("empirical-bayes-ordered"), "results.decoder_empirical_bayes_ordered");
+  try {
+    read("de");
+    assert.match(
+      decodedWords(found, survey),
+      /^gewichtete kleinste Quadrate, projiziert; keine Vertrauensintervalle; /,
+    );
+    read("ar");
+    assert.deepEqual(decodedWords(found, survey).match(/[A-Za-z]{3,}/g), ["epsilon"]);
+  } finally {
+    read("en", "en-GB");
+  }
+});
+
+test("every decoder and constraint of the library has a name in each language", () => {
+  const code = [
+    "import json",
+    "from deniable.decoders import base, constraints",
+    "import deniable",
+    "print(json.dumps([[one.__name__ for one in kind.__subclasses__()] for kind in (base.Decoder, constraints.Constraint)]))",
+  ].join("\n");
+  const python = process.env.PYTHON ?? ".venv/bin/python";
+  const [decoders, kinds] = JSON.parse(execFileSync(python, ["-c", code], { encoding: "utf8" }));
+  assert.ok(decoders.length > 5 && kinds.length > 2);
+  for (const name of decoders) assert.ok(has(decoderKey(name)), name);
+  for (const name of kinds) assert.ok(has(`results.constraint_${name.toLowerCase()}`), name);
+  assert.ok(!has(decoderKey("Guessing")));
+});
+
+test("days and hours are written as the page's language does, and are those of UTC", () => {
+  const day = ["2026-11-01T00", "2026-11-03T00", "day"];
+  const hour = ["2026-11-01T22", "2026-11-01T23", "hour"];
+  assert.equal(dates(...day), "1 Nov 2026 to 2 Nov 2026", "a range ends before its end");
+  assert.equal(dates("2026-11-01T00", "2026-11-02T00", "day"), "1 Nov 2026");
+  assert.equal(dates(...hour), "1 Nov 2026, 22:00 to 1 Nov 2026, 23:00");
+  try {
+    read("de");
+    assert.equal(dates(...day), "1. Nov. 2026 bis 2. Nov. 2026");
+    read("ar", "ar-EG");
+    assert.match(dates(...day), /^\u2068١ نوفمبر ٢٠٢٦\u2069 إلى \u2068٢ نوفمبر ٢٠٢٦\u2069$/);
+    assert.doesNotMatch(dates(...hour), /[0-9A-Za-z]/);
+  } finally {
+    read("en", "en-GB");
+  }
 });

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Mass, own_limits, sum_limits, symbol_collisions
 from deniable.decoders.limits import Collisions, Limits, check_level
+from deniable.decoders.repeated import sharing
 from deniable.decoders.shared import SharedNoise
 from deniable.decoders.shown import QUICK_SYMBOLS, ROWS, note_on_rest, reports_in_words
 from deniable.decoders.spread import Misfit
@@ -178,6 +179,20 @@ class Difference:
             "The same devices may be in both: what the counts show of the noise that both share is left out of the "
             "error bars, and true change counts as noise."
         )
+
+    @property
+    def sharing(self) -> dict[str, Any] | None:
+        """What `shared_noise` says, as a case; None where it says nothing.
+
+        >>> import deniable as dn
+        >>> survey = dn.krr(symbols=2, epsilon=2, participation="window")
+        >>> monday, friday = (dn.decode(dn.Tally(survey, [counts])) for counts in ([60, 40], [50, 50]))
+        >>> dn.difference(friday, monday).sharing["case"]
+        'unknown'
+        """
+        if not self.shared_noise:
+            return None
+        return sharing("unknown" if self._shared is None else "left_out")
 
     @cached_property
     def standard_errors(self) -> Floats:

@@ -166,6 +166,18 @@ class Estimate(BySymbol, Figures, Presented):
         return str(self.fit.repeated)
 
     @property
+    def sharing(self) -> dict[str, Any] | None:
+        """What `shared_noise` says, as a case and numbers; None where it says nothing.
+
+        >>> import deniable as dn
+        >>> survey = dn.warner(epsilon=1, participation="window")
+        >>> week = sum(dn.Tally(survey, [[60, 40]]) for _ in range(4))
+        >>> dn.decode(week).sharing
+        {'case': 'all', 'windows': 4, 'wider': 2.0, 'turnover': None, 'change': None}
+        """
+        return self.fit.repeated.facts
+
+    @property
     def searched(self) -> dict[str, Any]:
         """What files say of a search; nothing where there was none."""
         return {}

@@ -59,6 +59,7 @@ class MarginalRows(ResultRows):
             "simultaneous": self.simultaneous,
             "intervals": "approximate" if known else None,
             "shared_noise": joint.shared_noise or None,
+            "sharing": joint.sharing,
         }
 
     def context(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Not to be confused with `tracking`, which has every window. Here windows were ad
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +82,23 @@ times those of as many people. Give the turnover if devices are replaced.
             return np.ones_like(shares)
         return 1 + permanent_share(survey, shares) * self.others
 
+    @property
+    def facts(self) -> dict[str, Any] | None:
+        """What the sentence says, as a case and numbers, for whoever says it in another language; None without one."""
+        if not self.others:
+            return None
+        if self.windows is None:
+            return sharing("unnamed")
+        case = "some" if self._less else "all"
+        wider = float(np.sqrt(1 + self.others))
+        return sharing(case, windows=self.windows, wider=wider, turnover=self.turnover, change=self.change)
+
+    @property
+    def _less(self) -> list[str]:
+        """Why not all devices repeat their noise in all windows."""
+        less = _told(self.turnover, "a turnover of {} a window")
+        return less + _told(self.change, "{} of answers that are drawn anew each window")
+
     def __str__(self) -> str:
         """A sentence; empty where nothing is repeated."""
         if not self.others:
@@ -91,8 +109,7 @@ times those of as many people. Give the turnover if devices are replaced.
                 "error bars are shown. Name the sizes of its windows, Tally(survey, counts, reports, windows=[...])."
             )
         wider = f"{np.sqrt(1 + self.others):.3g} times those of as many people"
-        less = _told(self.turnover, "a turnover of {} a window")
-        less += _told(self.change, "{} of answers that are drawn anew each window")
+        less = self._less
         if not less:
             return (
                 f"{self.windows} windows may be of the same devices, which repeat their noise: the wider error bars of "
@@ -102,6 +119,36 @@ times those of as many people. Give the turnover if devices are replaced.
             f"{self.windows} windows share devices, which repeat their noise, but for {' and '.join(less)}: error bars "
             f"are {wider}."
         )
+
+
+def sharing(
+    case: str,
+    *,
+    windows: int | None = None,
+    wider: float | None = None,
+    turnover: float | None = None,
+    change: float | None = None,
+) -> dict[str, Any]:
+    """Which error bars are shown where devices repeat their noise, as programs read it.
+
+    Parameters
+    ----------
+    case : str
+        Of a sum of windows: `unnamed` (the tally does not say which), `all` or `some` (all devices may be in all of
+        them, or turnover and change say how many). Of a difference: `left_out` (of the error bars) or `unknown`.
+    windows : int, optional
+        How many were added up.
+    wider : float, optional
+        The factor of the error bars of as many people.
+    turnover, change : float, optional
+        As they were given.
+
+    Returns
+    -------
+    dict
+        All of these by name.
+    """
+    return {"case": case, "windows": windows, "wider": wider, "turnover": turnover, "change": change}
 
 
 def _told(part: float | None, words: str) -> list[str]:

@@ -228,6 +228,7 @@ class EstimateRows(ResultRows):
             "simultaneous": self.simultaneous,
             "intervals": None if self.problem else estimate.interval_kind,
             "shared_noise": estimate.shared_noise or None,
+            "sharing": estimate.sharing,
         }
 
     def context(self) -> dict[str, Any]:
@@ -318,6 +319,7 @@ class DifferenceRows(ResultRows):
             "simultaneous": self.simultaneous,
             "intervals": "approximate",
             "shared_noise": self.difference.shared_noise or None,
+            "sharing": self.difference.sharing,
         }
 
     def context(self) -> dict[str, Any]:

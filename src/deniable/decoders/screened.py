@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -103,6 +104,10 @@ class ScreenedEstimate(Estimate):
     @property
     def shared_noise(self) -> str:
         return self.joint.shared_noise
+
+    @property
+    def sharing(self) -> dict[str, Any] | None:
+        return self.joint.sharing
 
     @property
     def takes_minutes(self) -> bool:

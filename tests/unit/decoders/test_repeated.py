@@ -105,7 +105,7 @@ def test_repeated_reports_are_those_of_the_largest_overlap() -> None:
 def test_what_is_said() -> None:
     survey = SURVEYS["krr"]
     one = day(survey)
-    assert dn.decode(one).shared_noise == ""
+    assert (dn.decode(one).shared_noise, dn.decode(one).sharing) == ("", None)
     assert dn.decode(times(one, 20)).shared_noise == (
         "20 windows may be of the same devices, which repeat their noise: the wider error bars of that bound are "
         "shown, 4.47 times those of as many people. Give the turnover if devices are replaced."
@@ -121,6 +121,16 @@ def test_what_is_said() -> None:
     assert dn.decode(times(one, 20), change=0.1).shared_noise.startswith(
         "20 windows share devices, which repeat their noise, but for 10 % of answers that are drawn anew each window: "
     )
+    assert dn.decode(times(one, 20)).sharing == {
+        "case": "all",
+        "windows": 20,
+        "wider": pytest.approx(np.sqrt(20)),
+        "turnover": None,
+        "change": None,
+    }
+    some = dn.decode(times(one, 20), turnover=0.05, change=0.1).sharing
+    assert some is not None
+    assert [some[name] for name in ("case", "turnover", "change")] == ["some", 0.05, 0.1]
     with pytest.raises(dn.DecodeError, match="change must be between 0 and 1, got -1"):
         dn.decode(one, change=-1)
     once = day(dn.krr(symbols=6, epsilon=2))
@@ -177,7 +187,8 @@ def test_differences_of_windows_say_what_they_know() -> None:
     assert few.standard_errors == pytest.approx(np.hypot(few.first.standard_errors, few.second.standard_errors))
     other = dn.krr(symbols=6, epsilon=2)
     plain = dn.difference(*(dn.decode(day(other, seed=seed)) for seed in (1, 2)))
-    assert plain.shared_noise == ""
+    assert (plain.shared_noise, plain.sharing) == ("", None)
+    assert [one.sharing and one.sharing["case"] for one in (change, few)] == ["left_out", "unknown"]
     assert plain.standard_errors == pytest.approx(np.hypot(plain.first.standard_errors, plain.second.standard_errors))
 
 

@@ -3,6 +3,7 @@
 import { $, fill, percent, points, short, symbolText, table } from "./common.js";
 import { comparedTable } from "./quantities.js";
 import { changeRows, labelled } from "./rows.js";
+import { noiseWords } from "./sofar.js";
 import { sentences, text } from "./texts.js";
 
 /** A sentence in place of a comparison. */
@@ -21,7 +22,7 @@ export async function showChanges(told, picture) {
   $("changes-words").textContent = sentences(
     text("results.fromTo", { before: told.before.n, after: told.after.n }),
     text("results.clear", { level, wrong }),
-    told.shared_noise,
+    noiseWords(told.sharing),
   );
   const cell = (value) => (value === null ? text("forms.unknown") : points(value, 2));
   fill(

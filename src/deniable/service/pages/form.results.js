@@ -41,8 +41,9 @@ export class FormResults {
     );
     const table = (body, more) => options.table({ ...body, ...options.range() }, more);
     this.#pairs = pairsOf(form).map(
-      (pair) =>
+      (pair, i) =>
         new PairSection(pair, {
+          turned: options.turned?.[i],
           ask: table,
           guarded: options.guarded,
           digest: options.digest,
@@ -70,6 +71,11 @@ export class FormResults {
   /** What is looked for in each question where people wrote what they liked. */
   get candidates() {
     return Object.fromEntries(this.#sections.map((section) => [section.question.question, section.candidates]));
+  }
+
+  /** Which cross-tables somebody has turned. */
+  get turned() {
+    return this.#pairs.map((pair) => pair.turned);
   }
 
   /** Whether there is something to see. */

@@ -1,16 +1,28 @@
 /** What came of a form: which rows of a question are drawn, what is said beside them, files. No element is touched. */
 
+import { line } from "./chart.language.js";
+import { symbolText } from "./common.js";
 import { isForm, partOf } from "./form.asking.js";
 import { NO_ANSWER } from "./form.plan.js";
 import { dates, lines } from "./naming.js";
+import { binText } from "./quantities.js";
 import { bySize, cut, key } from "./rows.js";
 import { fixed, number, percentage, text } from "./texts.js";
 
 const MOST = 20; // answers in a chart
 
+/** What makes a text of an answer to a question of a form: that it was left out, a bin of numbers, or what is listed. */
+export const namesOf =
+  ({ alphabet, skip }) =>
+  (symbol) => {
+    if (skip && symbol === NO_ANSWER) return line(text("forms.noAnswer"));
+    return alphabet.kind === "number" ? line(binText(symbol)) : symbolText(symbol);
+  };
+
 /**
  * The questions of a form as sections show them: whether people wrote what they liked, whether answers have an order,
- * and whether another question was sent together with it, so that it has no results over time.
+ * whether another question was sent together with it, so that it has no results over time, and what makes a text of an
+ * answer.
  */
 export const sectionsOf = (form) =>
   (isForm(form) ? form.questions : []).map(({ name, title, alphabet, skip }) => {
@@ -23,6 +35,7 @@ export const sectionsOf = (form) =>
       own: part.encoding.kind === "neighbours" || alphabet.kind === "number" || Boolean(numbers),
       skip: Boolean(skip),
       related: part.questions.length > 1,
+      called: namesOf({ alphabet, skip }),
     };
   });
 

@@ -1,11 +1,11 @@
 /** One question of a form on the Results page: its picture, its numbers, what was left out, and files of it. */
 
 import { Picture } from "./charts.js";
-import { download, el, fill, percent, short, symbolText, table } from "./common.js";
+import { download, el, fill, percent, short, table } from "./common.js";
 import { barsWords, drawnRows, marked, pictureHeading, skippedWords } from "./form.rows.js";
 import { distinctLines, fileName } from "./naming.js";
 import { alarmTexts, problemText } from "./problems.js";
-import { binText, densityChart, figureTable, figureWords, meansChart, rangeTable } from "./quantities.js";
+import { densityChart, figureTable, figureWords, meansChart, rangeTable } from "./quantities.js";
 import { bySize, cut, estimateRows, firstDrawn, labelled, trendRows } from "./rows.js";
 import { meansWords, trendWords } from "./sofar.js";
 import { number, text } from "./texts.js";
@@ -170,7 +170,7 @@ export class QuestionSection {
     } else {
       const drawn = drawnRows(about, shares);
       parts.caption.textContent = barsWords(drawn, shares);
-      const rows = marked(estimateRows(drawn.rows, false), drawn.rows, figures);
+      const rows = marked(estimateRows(drawn.rows, false, about.called), drawn.rows, figures);
       const description = text("forms.described", { count: rows.length });
       work.push(this.picture.draw({ chart: "estimate", level, heading, description, data: { rows } }));
     }
@@ -186,7 +186,7 @@ export class QuestionSection {
     const rows = ordered
       .slice(0, LISTED)
       .map((row) => [
-        short((density ? binText : symbolText)(row.symbol), 300),
+        short(this.#about.called(row.symbol), 300),
         cell(row.probability),
         ...cut(row.raw_low, row.raw_high).map(cell),
       ]);
@@ -223,7 +223,10 @@ export class QuestionSection {
     words.textContent = trendWords(told);
     const order = bySize(shares.estimates).map((row) => row.symbol);
     const drawn = new Set(firstDrawn(order, told.windows, LINES));
-    const chosen = labelled(order.filter((symbol) => drawn.has(JSON.stringify(symbol))).map((symbol) => ({ symbol })));
+    const chosen = labelled(
+      order.filter((symbol) => drawn.has(JSON.stringify(symbol))).map((symbol) => ({ symbol })),
+      this.#about.called,
+    );
     const rows = trendRows(told.windows, chosen);
     const description = text("forms.trend", { count: told.windows.length });
     const names = chosen.map(({ name }) => name);

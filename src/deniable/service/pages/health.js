@@ -1,7 +1,8 @@
 /** Whether a result can be trusted: alarms and planted answers for everyone, tests and settings for experts. */
 
-import { $, el, fill, foreign, percent, points, short, symbolText } from "./common.js";
+import { $, el, fill, percent, points, short, symbolText } from "./common.js";
 import { alarmTexts } from "./problems.js";
+import { decodedWords, noiseWords } from "./sofar.js";
 import { fixed, sentences, text } from "./texts.js";
 import { epsilons } from "./words.js";
 
@@ -30,7 +31,7 @@ export function health(shares, n, digest) {
     $("health"),
     ...(found ? alarmTexts(found) : []).map((said) => el("p", { class: "note bad" }, said)),
     found && !found.alarms.length ? el("p", { class: "note good" }, text("results.noAlarm")) : null,
-    shares.shared_noise && el("p", { class: "note" }, foreign(shares.shared_noise)),
+    shares.sharing && el("p", { class: "note" }, noiseWords(shares.sharing)),
     found
       ? el("p", {}, text("results.planted", { points: points(found.influence) }))
       : el("p", {}, text("results.unchecked")),
@@ -39,15 +40,7 @@ export function health(shares, n, digest) {
   const said = [
     found && (found.fit ? test("fit", found.fit) : text("results.noFit")),
     found?.cohorts && test("groupSizes", found.cohorts),
-    [
-      foreign(
-        `${shares.decoder}, ${shares.constraint.toLowerCase()}; ${shares.intervals ?? "unknown"}; ${shares.mechanism}`,
-      ),
-      "; ",
-      text("results.survey", { digest: `${digest.slice(0, 16)}…` }),
-      "; ",
-      epsilons(n),
-    ],
+    decodedWords(shares, { digest: `${digest.slice(0, 16)}…`, epsilons: epsilons(n) }),
   ];
-  fill($("statistics"), ...said.filter(Boolean).map((said) => el("p", { class: "quiet small" }, ...[said].flat())));
+  fill($("statistics"), ...said.filter(Boolean).map((said) => el("p", { class: "quiet small" }, said)));
 }

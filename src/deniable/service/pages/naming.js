@@ -2,6 +2,8 @@
  * What a result is called once it leaves the page: file names, headings of pictures, dates. No element is touched here.
  */
 
+import { line } from "./chart.language.js";
+import { dayOf } from "./periods.js";
 import { fixed, number, text } from "./texts.js";
 
 const KEPT = 48; // characters of a question in a file name: 192 bytes at most, of 255 that file systems allow
@@ -34,10 +36,15 @@ export function lines(said, most) {
 
 /** When it was counted: days, or hours where windows are hours. `to` is the first hour that is left out. */
 export function dates(from, to, window) {
-  const hour = (text) => `${text.slice(0, 10)} ${text.slice(11, 13)}:00`;
-  if (window === "hour") return text("results.span", { from: hour(from), to: hour(to) });
-  const last = new Date(Date.parse(`${to}:00:00Z`) - 3.6e6).toISOString().slice(0, 10);
-  return from.slice(0, 10) === last ? last : text("results.span", { from: from.slice(0, 10), to: last });
+  const end = window === "hour" ? to : new Date(Date.parse(`${to}:00Z`) - 3.6e6).toISOString().slice(0, 13);
+  const [first, last] = [from, end].map((time) => dayOf(time, window));
+  return first === last ? last : text("results.span", { from: first, to: last });
+}
+
+/** What makes a text of either of the two ranges that were tabulated, which the collector names one way. */
+export function rangeNames({ rows, from, to, against_from, against_to }, window) {
+  const names = [dates(against_from, against_to, window), dates(from, to, window)];
+  return (symbol) => line(names[rows.symbols.indexOf(symbol)]);
 }
 
 /** The heading of a saved picture: the question, and under it what the numbers rest on. */

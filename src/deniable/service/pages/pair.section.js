@@ -1,17 +1,16 @@
 /** A cross-table on the Results page: its picture, the test, its numbers, and files. */
 
 import { Picture } from "./charts.js";
-import { download, el, fill, short, symbolText, table } from "./common.js";
+import { download, el, fill, short, table } from "./common.js";
+import { namesOf } from "./form.rows.js";
 import { fileName } from "./naming.js";
 import { heatMap, independenceWords, legendWords, tableRows } from "./pairs.js";
 import { problemText } from "./problems.js";
 import { text } from "./texts.js";
 
-const label = (symbol) => short(symbolText(symbol), 60);
-
 /**
- * `ask` posts what is given to the route of cross-tables, `titles` says what rows and columns are called, and `file` is
- * the title and the digest for names of files.
+ * `ask` posts what is given to the route of cross-tables, `titles` says what rows and columns are called, `names` makes
+ * texts of the answers of either, and `file` is the title and the digest for names of files.
  */
 export class TableSection {
   #options;
@@ -79,6 +78,10 @@ export class TableSection {
   async #draw() {
     const parts = this.#parts;
     const told = this.#told;
+    const { titles, names } = this.#options;
+    const label = Object.fromEntries(
+      Object.entries(names(told)).map(([side, called]) => [side, (symbol) => short(called(symbol), 60)]),
+    );
     fill(parts.problem);
     parts.shown.hidden = false;
     parts.count.textContent = text("pairs.answers", { count: told.n });
@@ -86,17 +89,18 @@ export class TableSection {
     parts.test.textContent = independenceWords(told.independence);
     const { heads, rows } = tableRows(told, label);
     fill(parts.numbers, table(text("pairs.table"), heads, rows));
-    await this.picture.draw(heatMap(told, { label, titles: this.#options.titles(told) }));
+    await this.picture.draw(heatMap(told, { label, titles: titles(told) }));
   }
 }
 
 /** Two questions that were sent together: a section of its own, whose rows and columns may be turned. */
 export class PairSection {
-  #turned = false;
+  #turned;
   #table;
 
-  /** `pair` are the two questions; `ask(body, more)` posts to the route of cross-tables. */
-  constructor(pair, { ask, guarded, digest, changed }) {
+  /** `pair` are the two questions; `ask(body, more)` posts to the route of cross-tables; it may begin `turned`. */
+  constructor(pair, { ask, guarded, digest, changed, turned = false }) {
+    this.#turned = turned;
     const named = (question) => question.title || question.name;
     const sides = () => (this.#turned ? [pair[1], pair[0]] : pair);
     const title = text("pairs.title", { first: named(pair[0]), second: named(pair[1]) });
@@ -104,6 +108,7 @@ export class PairSection {
     this.#table = new TableSection({
       ask: (more, how) => ask({ rows: sides()[0].name, columns: sides()[1].name, ...more }, how),
       titles: () => ({ rows: named(sides()[0]), columns: named(sides()[1]) }),
+      names: () => ({ rows: namesOf(sides()[0]), columns: namesOf(sides()[1]) }),
       file: { title, digest },
       guarded,
     });
@@ -123,6 +128,10 @@ export class PairSection {
       ),
       this.#table.element,
     );
+  }
+
+  get turned() {
+    return this.#turned;
   }
 
   refresh(current) {

@@ -23,11 +23,11 @@ export function shareText(share) {
   return percentage(inside, inside > 0 && inside < 0.1 ? 1 : 0);
 }
 
-/** Cells of the heat map, as its template has them; `label` makes a text of an answer. */
+/** Cells of the heat map, as its template has them; `label` makes texts of the answers of `rows` and of `columns`. */
 export const heatRows = (told, label) =>
   told.cells.map(({ row, column, within_row, certain }) => ({
-    row: label(row),
-    column: label(column),
+    row: label.rows(row),
+    column: label.columns(column),
     share: shareText(within_row),
     certain: text({ 1: "pairs.more", [-1]: "pairs.fewer", 0: "pairs.unknown" }[certain]),
   }));
@@ -45,10 +45,10 @@ export function tableRows(told, label) {
           high: limit(within_row_high),
         });
   const rows = told.rows.symbols.map((symbol, i) => [
-    label(symbol),
+    label.rows(symbol),
     ...told.cells.slice(i * columns.length, (i + 1) * columns.length).map(cell),
   ]);
-  return { heads: ["", ...columns.map(label)], rows };
+  return { heads: ["", ...columns.map(label.columns)], rows };
 }
 
 /** Whether the answers have anything to do with each other, in a sentence. */

@@ -1,10 +1,12 @@
 /** Windows of time, as Results offers them for ranges and comparisons. No element is touched here. */
 
-import { text } from "./texts.js";
+import { moment, text } from "./texts.js";
 
-/** A window as people read it: the day, and the hour where windows are hours. */
-export const dayOf = (start, window) =>
-  window === "hour" ? `${start.slice(0, 10)} ${start.slice(11)}:00` : start.slice(0, 10);
+const DAY = { timeZone: "UTC", day: "numeric", month: "short", year: "numeric" };
+const HOUR = { ...DAY, hour: "2-digit", minute: "2-digit" };
+
+/** A window by the hour it begins with, "2026-03-04T17", as people read it: the day, and the hour where windows are hours. */
+export const dayOf = (start, window) => moment(`${start}:00Z`, window === "hour" ? HOUR : DAY);
 
 /** The end of the window that begins at `start`; ranges end before it. Undefined where there is none. */
 export const endOf = (windows, start) => windows.find((one) => one.start === start)?.end;

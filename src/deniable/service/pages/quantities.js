@@ -9,10 +9,11 @@ import { digits, number, text } from "./texts.js";
 /** A figure as people read it: a number with four digits, or the answer itself. */
 export const figureText = (value) => (typeof value === "number" ? digits(value, 4) : symbolText(value));
 
-/** What a bin of numbers is called: "18 to 21", of which the survey has its ends. */
+/** What a bin of numbers is called: "18 to 21", of which the survey has its ends, or "18", which is a bin of its own. */
 export function binText(symbol) {
-  const ends = /^(\S+) to (\S+)$/.exec(symbol)?.slice(1).map(Number);
   const plain = (end) => number(end, { useGrouping: false, maximumFractionDigits: 20 });
+  if (/^-?\d+(\.\d+)?$/.test(symbol)) return plain(Number(symbol));
+  const ends = /^(\S+) to (\S+)$/.exec(symbol)?.slice(1).map(Number);
   return ends?.every(Number.isFinite)
     ? text("results.span", { from: plain(ends[0]), to: plain(ends[1]) })
     : symbolText(symbol);

@@ -5,20 +5,20 @@
 
 import { noChanges, showChanges, showFigures } from "./changes.js";
 import { library, Picture } from "./charts.js";
-import { $, ask, digestHere, download, el, fill, short } from "./common.js";
+import { $, ask, digestHere, download, el, fill, short, symbolText } from "./common.js";
 import { kept } from "./entered.js";
 import { isForm } from "./form.asking.js";
 import { health } from "./health.js";
 import { candidatesHere, dropKey, dropOwnKey, findKey, isAdministrator, keepKey } from "./keys.js";
 import { kindOf } from "./kinds.js";
 import { open } from "./languages.js";
-import { distinctLines, fileName, heading } from "./naming.js";
+import { distinctLines, fileName, heading, rangeNames } from "./naming.js";
 import { dayOf, endOf, halves, incomparable } from "./periods.js";
 import { problemText } from "./problems.js";
 import { AlphabetField, arrange } from "./search.fields.js";
 import { discovers, keptBack, Search } from "./search.js";
 import { drawShares, head } from "./shares.js";
-import { merged, readers, soFar } from "./sofar.js";
+import { decoderKey, merged, readers, soFar } from "./sofar.js";
 import { handOver, manage } from "./surveys.js";
 import { sentences, text } from "./texts.js";
 import { Trend } from "./trend.js";
@@ -53,13 +53,11 @@ function locked(key) {
   };
 }
 
-const called = (decoder) => `results.decoder_${decoder.replaceAll("-", "_")}`;
-
 async function offerDecoders() {
   const { paths } = await ask("/openapi.json");
   const { parameters } = paths["/v1/surveys/{digest}/estimate"].get;
   for (const name of parameters.find((one) => one.name === "decoder").schema.enum)
-    $("decoder").append(el("option", { value: name, "data-text": called(name) }, text(called(name))));
+    $("decoder").append(el("option", { value: name, "data-text": decoderKey(name) }, text(decoderKey(name))));
 }
 
 /** The survey of this page and how it stands, what was told of it last, and which answer is still wanted. */
@@ -175,6 +173,7 @@ class Results {
     this.#form = new FormResults(this.#survey, {
       digest: this.#digest,
       candidates: this.#form?.candidates,
+      turned: this.#form?.turned,
       post: (route, body, more) => this.#post(route, { ...this.#question(), ...body }, more),
       table: (body, more) => this.#table(body, more),
       range: () => this.#range(),
@@ -465,6 +464,7 @@ class Results {
           return this.#table({ against_from, against_to, from, to, ...body }, more);
         },
         titles: () => ({ rows: "", columns: this.#survey.name }),
+        names: (told) => ({ rows: rangeNames(told, this.#rules.window), columns: symbolText }),
         file: { title: `${this.#survey.name} ${text("pairs.table")}`, digest: this.#digest },
         guarded,
       });

@@ -10,6 +10,12 @@ const SHOWN = 24; // characters of an answer in a chart
 /** What an answer is called in a chart. */
 export const label = (symbol) => short(symbolText(symbol), SHOWN);
 
+/** The same where what cannot be seen, or would turn the line around, is spelled out. */
+const spelled = (symbol) =>
+  label(symbol).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) =>
+    c === "\u200d" ? c : `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`,
+  ) || '""';
+
 /** What tells an answer from every other. */
 export const key = (symbol) => JSON.stringify(symbol);
 
@@ -25,9 +31,9 @@ export const cut = (low, high, least = 0) =>
   low === null || high === null ? [null, null] : [low, high].map((bound) => Math.min(Math.max(bound, least), 1));
 
 /** Rows of an estimate's chart. */
-export function estimateRows(estimates, dots) {
+export function estimateRows(estimates, dots, called) {
   const some = estimates.some((row) => row.raw_low !== null);
-  return labelled(estimates).map(({ probability, raw, raw_low, raw_high, name }) => {
+  return labelled(estimates, called).map(({ probability, raw, raw_low, raw_high, name }) => {
     const [low, high] = cut(raw_low, raw_high);
     const unknown = some && low === null;
     return {
@@ -43,15 +49,12 @@ export function estimateRows(estimates, dots) {
   });
 }
 
-/** Rows with names that differ: two equal labels would share a bar. */
-export function labelled(rows) {
+/** Rows with names that differ: two equal labels would share a bar. `called` may have the page's own words for some. */
+export function labelled(rows, called = symbolText) {
   const seen = new Map();
   return rows.map((row) => {
-    // What cannot be seen or would turn the line around is spelled out.
-    let name =
-      label(row.symbol).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) =>
-        c === "\u200d" ? c : `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`,
-      ) || '""';
+    const own = called(row.symbol);
+    let name = own === symbolText(row.symbol) ? spelled(row.symbol) : own;
     // Vega looks names up in plain objects, which know these already: a mark that nobody sees makes them others.
     if (name in {}) name += "\u2060";
     seen.set(name, (seen.get(name) ?? 0) + 1);

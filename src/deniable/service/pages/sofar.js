@@ -1,7 +1,7 @@
 /** What Results says while it has no shares, or beside them. No element is touched here. */
 
 import { percent, points } from "./common.js";
-import { sentences, text } from "./texts.js";
+import { digits, number, sentences, series, text } from "./texts.js";
 
 /** Who sees what, and when. */
 export const readers = ({ window, minimum }) =>
@@ -62,3 +62,27 @@ export function latestWords(rows, { window, level }) {
   const often = text("results.chance", { count: Math.round(1 / (1 - level)) });
   return sentences(text(`results.other_${window}`, { told: told.join("; ") }), often, normal);
 }
+
+const part = (key, value) =>
+  value !== null && text(key, { share: number(value, { style: "percent", maximumSignificantDigits: 6 }) });
+
+/** Which intervals are shown where devices take part again and repeat their noise; "" where they do not. */
+export function noiseWords(sharing) {
+  if (!sharing) return "";
+  const { case: which, windows: count, wider, turnover, change } = sharing;
+  const less = [part("results.lessTurnover", turnover), part("results.lessChange", change)].filter(Boolean);
+  return text(`results.noise_${which}`, { count, wider: wider && digits(wider, 3), less: series(less) });
+}
+
+/** The key of what a decoder is called, from its name in a request or an answer: "least-squares", "LeastSquares". */
+export const decoderKey = (name) => `results.decoder_${name.replace(/-|\B(?=[A-Z])/g, "_").toLowerCase()}`;
+
+/** How shares were decoded, for experts; `survey` has the start of the digest, and privacy in words. */
+export const decodedWords = ({ decoder, constraint, intervals, mechanism }, survey) =>
+  text("results.decoded", {
+    decoder: text(decoderKey(decoder)),
+    constraint: text(`results.constraint_${constraint.toLowerCase()}`),
+    intervals: text(`results.intervals_${intervals ?? "unknown"}`),
+    mechanism,
+    ...survey,
+  });

@@ -32,8 +32,11 @@ export function parts(key, values = {}) {
   const said = found(key);
   if (said === undefined) throw new Error(`there is no text ${key}`);
   const form = said.other === undefined ? said : (said[plural(values.count)] ?? said.other);
-  return form.split(/\{(\w+)\}/).map((part, i) => (i % 2 ? shown(values[part]) : part));
+  return form.split(/\{(\w+)\}/).map((part, i) => (i % 2 ? shown(values[part]) : written(part)));
 }
+
+/** Digits of a text itself, as the language writes them. */
+const written = (said) => said.replace(/\d+/g, (count) => number(count, { useGrouping: false }));
 
 /** Where lines run right to left, a value that runs the other way must not carry its neighbours along. */
 export const isolated = (value) => (now.isolated ? `\u2068${value}\u2069` : value);

@@ -164,9 +164,9 @@ def test_the_page_asks_and_sends_with_nothing_else(server: Server, fresh: Open) 
 @pytest.mark.parametrize(
     ("file", "mutant"),
     [
-        ("common.js", ('credentials: "omit"', 'credentials: "include"')),
-        ("common.js", ('referrerPolicy: "no-referrer"', 'referrerPolicy: "unsafe-url"')),
-        ("common.js", ("headers: {", 'headers: { "X-Time": String(Date.now()),')),
+        ("page.js", ('credentials: "omit"', 'credentials: "include"')),
+        ("page.js", ('referrerPolicy: "no-referrer"', 'referrerPolicy: "unsafe-url"')),
+        ("page.js", ("headers: {", 'headers: { "X-Time": String(Date.now()),')),
         ("deniable.min.js", ('credentials:"omit"', 'credentials:"include"')),
         ("deniable.min.js", ('redirect:"manual"', 'redirect:"follow"')),
     ],

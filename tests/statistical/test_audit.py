@@ -86,8 +86,10 @@ FAULTS: dict[str, tuple[dn.Survey, MakeClient, set[str]]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_one_report_is_found(name: str) -> None:
+    """Dice are real here, so the shift must be sure to be seen: 20 % was missed in one run of twelve at 24,000 trials."""
     survey, make, kinds = FAULTS[name]
-    certificate = audit(survey, devices_of(survey, make), trials=TRIALS, twice=False)
+    trials = 3 * TRIALS if survey is KRR10 else TRIALS
+    certificate = audit(survey, devices_of(survey, make), trials=trials, twice=False)
     assert {finding.kind for finding in certificate.findings} == kinds
     assert certificate.verdict == "VIOLATED"
     if "privacy" in kinds:

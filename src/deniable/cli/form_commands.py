@@ -8,10 +8,10 @@ from deniable.cli.files import load_agreement, load_survey
 from deniable.cli.output import add_force, put, told, writes
 from deniable.cli.parser import Commands, command, one_of, whole
 from deniable.cli.text import several, table
-from deniable.cli.words import at_most, crowd_sentences, notice, odds_sentence
+from deniable.cli.words import at_most, crowd_sentences, notice, odds_sentence, taking_part
 from deniable.errors import DeniableError
 from deniable.mechanisms import epsilon_text
-from deniable.survey import SPENDINGS, Form, form, participation_words
+from deniable.survey import SPENDINGS, Form, form
 
 if TYPE_CHECKING:
     from deniable.crowds import Crowd
@@ -91,7 +91,7 @@ def show_form(made: Form, found: "Crowd | None" = None, *, as_json: bool) -> Non
         ("epsilon", f"{made.epsilon:g} asked for all answers together, {made.epsilon_spent} spent"),
         ("spending", made.spending),
         *([("epsilon of one report", f"{made.epsilon_report}")] if made.bounds[1] < made.bounds[0] else []),
-        *([("answered", participation_words(made.participation))] if made.participation != "once" else []),
+        *taking_part(made),
         ("report", f"{made.report_format.length} bytes"),
         ("privacy", f"any report is at most {at_most(made.odds)} times likelier than under any other answers"),
         *([] if found is None else [("the crowd", found.words)]),

@@ -1,7 +1,6 @@
 """What `decode` and `track` print of a form: a row for each answer of each question."""
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.files import symbols_from
@@ -42,7 +41,7 @@ def write_estimate(args: argparse.Namespace, estimate: "FormEstimate") -> None:
     put_result(
         args,
         chart=lambda: estimate.chart(level=args.level),
-        record=lambda: json.loads(estimate.to_json(args.level)),
+        record=lambda: estimate.record(args.level),
         rows=lambda: print_csv(estimate.to_arrow(args.level)),
         text=text,
     )

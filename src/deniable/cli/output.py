@@ -78,7 +78,9 @@ def put_result(
     if args.chart is not None:
         put_chart(chart(), args)
     if args.json:
-        print(json.dumps(record(), indent=2, allow_nan=False))
+        from deniable.decoders import finite_record
+
+        print(json.dumps(finite_record(record()), indent=2, allow_nan=False))
     elif rows is not None and args.csv:
         rows()
     else:

@@ -25,7 +25,10 @@ def add(commands: Commands) -> None:
         ),
     )
     parser.add_argument(
-        "surveys", metavar="SURVEY", nargs="+", help="the survey file that the reports answer; with --group VALUE=FILE"
+        "surveys",
+        metavar="SURVEY",
+        nargs="+",
+        help="the survey file that the reports answer; with --group VALUE=FILE for each",
     )
     parser.add_argument("formula", metavar="FORMULA", help="as 'smokes ~ age + C(region)'")
     parser.add_argument("data", metavar="FILE", help="a Parquet file")

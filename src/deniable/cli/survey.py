@@ -22,12 +22,13 @@ from deniable.cli.words import (
     odds_sentence,
     report_bytes,
     scale_sentence,
+    taking_part,
     text_sentence,
     truth_sentence,
 )
 from deniable.crowds import MAX_PEOPLE, crowd
 from deniable.errors import DeniableError, require
-from deniable.survey import DIALECTS, OUTSIDE, OVERLONG, PRESETS, Form, Survey, participation_words
+from deniable.survey import DIALECTS, OUTSIDE, OVERLONG, PRESETS, Form, Survey
 
 _DRAWN = 64  # answers of a matrix that is printed
 # Options of `survey new` that are parameters of presets as they are.
@@ -266,12 +267,7 @@ def _show(args: argparse.Namespace) -> None:
     ]
     stated = survey.mechanism.thresholds()
     if survey.participation != "once":
-        lines.append(("answered", participation_words(survey.participation)))
-        if survey.turnover is not None:
-            lines.append(("turnover", f"{100 * survey.turnover:g} % of the devices are replaced each {survey.window}"))
-        if survey.change is not None:
-            words = f"{100 * survey.change:g} % of those that stay draw their answer anew each {survey.window}"
-            lines.append(("change", words))
+        lines += taking_part(survey)
         if survey.permanent_responses:
             each = f"{survey.epsilon:g} for each of {survey.permanent_responses} permanent responses"
             lines.append(("in all", f"{survey.epsilon_worst:g}, however often an answer changes ({each})"))

@@ -23,7 +23,7 @@ from deniable.mechanisms import (
     SensitiveDesign,
     Subset,
 )
-from deniable.survey import Survey, is_at_least, participation_words, strength
+from deniable.survey import Agreement, Survey, is_at_least, participation_words, strength
 
 
 def belief_after(before: Fraction, odds: Fraction) -> Fraction:
@@ -33,6 +33,23 @@ def belief_after(before: Fraction, odds: Fraction) -> Fraction:
     Fraction(1, 2)
     """
     return before * odds / (before * odds + 1 - before)
+
+
+def taking_part(made: Agreement) -> list[tuple[str, str]]:
+    """How people take part in a survey or a form that is asked again, a row for each thing that is stated.
+
+    >>> import deniable as dn
+    >>> dict(taking_part(dn.warner(epsilon=1, participation="window:day:turnover=0.05")))["turnover"]
+    '5 % of the devices are replaced each day'
+    """
+    if made.participation == "once":
+        return []
+    told = [("answered", participation_words(made.participation))]
+    if made.turnover is not None:
+        told.append(("turnover", f"{100 * made.turnover:g} % of the devices are replaced each {made.window}"))
+    if made.change is not None:
+        told.append(("change", f"{100 * made.change:g} % of those that stay draw their answer anew each {made.window}"))
+    return told
 
 
 def odds_sentence(survey: Survey) -> str:

@@ -24,7 +24,7 @@ from deniable.decoders.quantity import Cumulative, Quantity
 from deniable.decoders.quantity_limits import weights_of_sums, worst_deviation
 from deniable.decoders.raw_reports import likelihood_of_reports
 from deniable.decoders.repeated import Repeated, check_part
-from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, plain_cell
+from deniable.decoders.rows import DifferenceRows, EstimateRows, ResultRows, finite_record, plain_cell
 from deniable.decoders.screened import ScreenedEstimate
 from deniable.decoders.screening import Screening
 from deniable.decoders.shown import ROWS, note_on_rest
@@ -86,6 +86,7 @@ __all__ = [
     "difference",
     "discover",
     "figures_of",
+    "finite_record",
     "likelihood_of_reports",
     "note_on_rest",
     "plain_cell",

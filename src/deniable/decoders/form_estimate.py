@@ -19,6 +19,7 @@ from deniable.decoders.estimate import Estimate
 from deniable.decoders.intervals import Mass, mass_of
 from deniable.decoders.labels import labels_of
 from deniable.decoders.limits import check_level
+from deniable.decoders.rows import finite_record
 from deniable.errors import DecodeError, UnknownSymbol
 from deniable.survey import NO_ANSWER, Form, FormPart, Symbol
 from deniable.tally import FormTally
@@ -221,19 +222,34 @@ class FormEstimate(ByQuestion):
         return found
 
     def to_json(self, level: float = 0.95) -> str:
-        """The table as JSON: by question, by answer.
+        """The table as JSON: by question, by answer. What the reports do not determine is null.
 
         Parameters
         ----------
         level : float
             The confidence level of `low` and `high`.
         """
+        return json.dumps(self.record(level), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+    def record(self, level: float = 0.95) -> dict[str, Any]:
+        """What `to_json` writes, as objects; None where the reports do not determine a number.
+
+        Parameters
+        ----------
+        level : float
+            The confidence level of `low` and `high`.
+
+        Returns
+        -------
+        dict
+            The form's digest, n, the level, and shares with their errors by question, by answer.
+        """
         questions: dict[str, dict[str, Any]] = {}
         for name, label, probability, raw, error, low, high in self.rows(level):
             shares = {"probability": probability, "raw": raw, "standard_error": error, "low": low, "high": high}
             questions.setdefault(name, {})[label] = shares
         found = {"form": self.form.digest, "n": self.n, "level": level, "questions": questions}
-        return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+        return dict(finite_record(found))
 
     def _drawn(self, name: str, level: float, top: int) -> "alt.LayerChart":
         from deniable.charts import estimate_chart

@@ -57,6 +57,19 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def finite_record(value: Any) -> Any:
+    """The same lists and objects with None for every number that JSON does not have.
+
+    >>> finite_record({"low": 0.1, "limits": [0.5, math.inf]})
+    {'low': 0.1, 'limits': [0.5, None]}
+    """
+    if isinstance(value, float):
+        return finite(value)
+    if isinstance(value, dict):
+        return {name: finite_record(inner) for name, inner in value.items()}
+    return [finite_record(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+
+
 class ResultRows(ABC):
     """Symbols in the order they are shown, each with its numbers and a mark; last, the unallocated mass."""
 

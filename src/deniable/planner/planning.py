@@ -218,7 +218,7 @@ def plan(
     kind = next(kind for kind in _KINDS if not kind.asked or set(kind.asked) & set(stated))
     for name in stated:
         if name not in kind.takes + _ALWAYS:
-            _refuse(name, kind)
+            _refuse(name, kind, next((one for one in kind.asked if one in stated), ""))
     return kind.run(**{name: given[name] for name in kind.takes})
 
 
@@ -257,7 +257,7 @@ _KINDS = (
         plan_texts,
         asked=("discover", "discover_above", "length"),
         also=("n", "epsilon", "text", "confidence", "name", "seed"),
-        refusal="{} must not be given with discover: a text is found or not, whatever it is",
+        refusal="{} must not be given with {asked}: a text is found or not, whatever it is",
     ),
     _Kind(
         plan_mean,
@@ -277,9 +277,9 @@ _KINDS = (
 )
 
 
-def _refuse(name: str, kind: _Kind) -> None:
+def _refuse(name: str, kind: _Kind, asked: str) -> None:
     if kind.refusal:
-        raise DeniableError(kind.refusal.format("a form" if name == "form" else name))
+        raise DeniableError(kind.refusal.format("a form" if name == "form" else name, asked=asked))
     needed = next(one.needed for one in _KINDS if name in one.takes)
     raise DeniableError(f"{name} must be given with {needed}")
 

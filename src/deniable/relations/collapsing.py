@@ -151,7 +151,7 @@ def _column(values: Any) -> Any:
     import pyarrow as pa
 
     if isinstance(values, str) or not hasattr(values, "__len__"):
-        raise DataError(f"columns must be lists of values, got {type(values).__name__}; write [{str(values)[:20]}]")
+        raise DataError(f"columns must be lists of values, got {type(values).__name__}; put a single one into a list")
     if len(values) and isinstance(next(iter(values)), Report):
         values = [None if value is None else value.pack() for value in values]
     return pa.array(values, from_pandas=True)

@@ -10,7 +10,7 @@ from typing import Self
 
 from deniable.errors import SurveyError
 from deniable.survey.outputs import write_atomically
-from deniable.survey.participation import every_of
+from deniable.survey.participation import change_of, every_of, turnover_of
 from deniable.survey.reading import strict_json
 
 __all__ = ["PublicAgreement", "canonical_json"]
@@ -178,6 +178,30 @@ class PublicAgreement:
         7
         """
         return every_of(self.participation)
+
+    @property
+    def turnover(self) -> float | None:
+        """The part of the devices that is replaced from one window to the next, where the survey says it.
+
+        `decode`, `difference` and `track` use it where they are not given another.
+
+        >>> import deniable as dn
+        >>> dn.warner(epsilon=1.0, participation="window:day:turnover=0.05").turnover
+        0.05
+        """
+        return turnover_of(self.participation)
+
+    @property
+    def change(self) -> float | None:
+        """The part of the devices that draws its answer anew before each window, where the survey says it.
+
+        `decode`, `difference` and `track` use it where they are not given another.
+
+        >>> import deniable as dn
+        >>> dn.warner(epsilon=1.0, participation="window:day:turnover=0.05:change=0.1").change
+        0.1
+        """
+        return change_of(self.participation)
 
     @property
     def repeats_noise(self) -> bool:

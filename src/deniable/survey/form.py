@@ -395,6 +395,10 @@ class Form(PublicAgreement):
         >>> dn.Form.from_fields(json.loads(form.to_json())) == form
         True
         """
+        if isinstance(fields, dict) and str(fields.get("format")).startswith("deniable-survey/"):
+            raise SurveyError(
+                "form must be of several questions here, got a survey of one; read it with dn.Survey.load"
+            )
         given = read_parts(fields)
         written = {name: value for name, value in cast(dict[str, object], fields).items() if name != "digest"}
         digest = given.pop("digest")

@@ -16,7 +16,7 @@ from deniable.survey.agreement import PublicAgreement
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import Encoding
 from deniable.survey.notebook import facts
-from deniable.survey.participation import change_of, check_participation, participation_words, turnover_of
+from deniable.survey.participation import check_participation, participation_words
 from deniable.survey.picture import Picture, bars
 from deniable.survey.privacy import Privacy, privacy_of
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record
@@ -198,30 +198,6 @@ class Survey(PublicAgreement):
         counts = [] if self.alphabet.is_open else [len(self.alphabet)]
         counts += [self.cells] if self.encoding.occupied == 1 else []
         return min(counts, default=None)
-
-    @property
-    def turnover(self) -> float | None:
-        """The part of the devices that is replaced from one window to the next, where the survey says it.
-
-        `decode`, `difference` and `track` use it where they are not given another.
-
-        >>> import deniable as dn
-        >>> dn.warner(epsilon=1.0, participation="window:day:turnover=0.05").turnover
-        0.05
-        """
-        return turnover_of(self.participation)
-
-    @property
-    def change(self) -> float | None:
-        """The part of the devices that draws its answer anew before each window, where the survey says it.
-
-        `decode`, `difference` and `track` use it where they are not given another.
-
-        >>> import deniable as dn
-        >>> dn.warner(epsilon=1.0, participation="window:day:turnover=0.05:change=0.1").change
-        0.1
-        """
-        return change_of(self.participation)
 
     @property
     def title(self) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, time
 from math import gcd
 
 from deniable.errors import DecodeError
@@ -139,11 +139,12 @@ def _time(label: object) -> tuple[str, int] | None:
     try:
         if found := _DAY.fullmatch(label):
             day = date(int(found[1]), int(found[2]), int(found[3])).toordinal()
-            return ("day", day) if found[4] is None else ("hour", 24 * day + int(found[4]))
+            return ("day", day) if found[4] is None else ("hour", 24 * day + time(int(found[4])).hour)
         if found := _WEEK.fullmatch(label):
             return "week", date.fromisocalendar(int(found[1]), int(found[2]), 1).toordinal() // 7
         if found := _MONTH.fullmatch(label):
-            return "month", 12 * int(found[1]) + int(found[2])
+            first = date(int(found[1]), int(found[2]), 1)
+            return "month", 12 * first.year + first.month
     except ValueError as error:
         raise DecodeError(f"windows must be dates that exist, got {label!r}") from error
     return None

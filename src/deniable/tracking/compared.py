@@ -65,6 +65,12 @@ class Compared:
                 "Devices take part again and repeat their noise: error bars follow from the turnover; averages have "
                 "those of devices that all keep their answers. Give the change if answers do."
             )
+        if lives.change is not None:
+            return (
+                "Devices take part again and repeat their noise: bands and differences follow what the counts show of "
+                "it; averages have the error bars of devices that all stay, some with other answers. Give the turnover "
+                "if devices are replaced."
+            )
         return (
             "Devices take part again and repeat their noise: bands and differences follow what the counts show of it; "
             "averages have the wider error bars of devices that all stay. Give the turnover if devices are replaced."

@@ -72,6 +72,31 @@ def test_the_crowd_of_a_form_is_told(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert sentence in refused(capsys, "survey", "show", name, "--reports", "3")
 
 
+def test_how_people_take_part_in_a_form_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    how = "window:day:turnover=0.1:change=0.3"
+    form = dn.form(smokes=dn.warner(epsilon=1), sport=dn.krr(3, epsilon=1), epsilon=2, participation=how)
+    assert (form.turnover, form.change) == (0.1, 0.3)
+    form.save(tmp_path / "form.json")
+    out = told(capsys, "survey", "show", str(tmp_path / "form.json"))
+    assert "turnover 10 % of the devices are replaced each day" in out
+    assert "change 30 % of those that stay draw their answer anew each day" in out
+
+
+def test_what_a_form_cannot_determine_is_null(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nine candidates over two cohorts of two cells: most cannot be told apart."""
+    text = dn.orr(epsilon=2, cells=2, cohorts=2, seed=bytes(16))
+    form = dn.form(smokes=dn.warner(epsilon=1), text=text, epsilon=3)
+    shares = {"smokes": [0.5, 0.5], "text": [0.5, 0.5]}
+    symbols = {"text": ["u", "v"]}
+    tally = dn.simulate(form, shares, n=20_000, rng=np.random.default_rng(3), symbols=symbols)
+    tally.save(tmp_path / "a.tally")
+    name = str(tmp_path / "a.tally")
+    for more in ([], ["--minus", name]):
+        out = told(capsys, "decode", name, *more, "--candidates", "u,v,w,z,q,r,s,t,k", "--json")
+        assert "null" in out
+        json.loads(out, parse_constant=pytest.fail)
+
+
 PAIRED = dn.form(smokes=dn.warner(epsilon=1), sport=dn.krr(["=no", "yes"], epsilon=1), epsilon=9)
 
 

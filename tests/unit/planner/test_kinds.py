@@ -33,6 +33,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"n": 10**6, "discover": 20, "max_cohorts": 64},
         "max_cohorts must not be given with discover: a text is found or not, whatever it is",
     ),
+    "answers for a length": (
+        {"n": 10**6, "length": 3, "symbols": 4},
+        "symbols must not be given with length: a text is found or not, whatever it is",
+    ),
 }
 
 

@@ -294,7 +294,7 @@ def test_what_cannot_be_predicted_is_a_sentence() -> None:
         ({"old": [1]}, "must name columns of the data, got 'region'; there are 'old'"),
         ({"old": [1, None], "region": ["n", "s"]}, "data must have no missing values, got 1 of 2 rows with one"),
         ({"old": [1], "region": ["w"]}, "data must have the covariates of the formula: Data has categories outside"),
-        ({"old": 1, "region": ["n"]}, "columns must be lists of values, got int; write [1]"),
+        ({"old": 1, "region": ["n"]}, "columns must be lists of values, got int; put a single one into a list"),
         (7, "data must be a pandas, Polars or Arrow table"),
     ):
         with pytest.raises(dn.DataError) as problem:
@@ -373,7 +373,7 @@ WARNER = DESIGNS["warner"]
         ("said ~ x +* z", BASE, {}, "formula must be one that formulaic reads, got 'said ~ x +* z'"),
         ("said ~ x", BASE | {"w": [np.inf] * 80}, {"weights": "w"}, "positive numbers, got 80 that are not"),
         ("said ~ x", BASE | {"w": [-1.0] * 80}, {"weights": "w"}, "positive numbers, got 80 that are not"),
-        ("said ~ x", BASE | {"x": 3}, {}, "columns must be lists of values, got int; write [3]"),
+        ("said ~ x", BASE | {"x": 3}, {}, "columns must be lists of values, got int; put a single one into a list"),
         ("said ~ x", BASE, {"survey": dn.olh(epsilon=1)}, "candidates must be named for a survey of free text"),
         ("said ~ x", BASE, {"survey": dn.warner(epsilon=1)}, "must hold reports of the survey"),
         ("said ~ x", BASE, {"noncompliance": "no"}, "noncompliance must have two groups with different odds"),

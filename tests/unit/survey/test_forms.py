@@ -475,6 +475,11 @@ def test_a_file_of_a_form_is_no_survey() -> None:
     with pytest.raises(DeniableError) as caught:
         dn.Survey.from_json(TWO.to_json())
     assert str(caught.value) == "survey must be of one question here, got a form of several; read it with dn.Form.load"
+    with pytest.raises(DeniableError) as caught:
+        dn.Form.from_json(YES.to_json())
+    assert (
+        str(caught.value) == "form must be of several questions here, got a survey of one; read it with dn.Survey.load"
+    )
 
 
 def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:

@@ -76,6 +76,9 @@ def test_a_window_without_reports_is_a_missing_one() -> None:
         (["2026-11-02", "2026-11-01"], "windows must be in the order of time, got '2026-11-01' after '2026-11-02'"),
         (["2026-11-01", "2026-11-01"], "windows must not overlap, got '2026-11-01' twice"),
         (["2026-11-01"], "windows must be as many as tallies, 2, got 1"),
+        (["2026-12", "2026-13"], "windows must be dates that exist, got '2026-13'"),
+        (["2026-00", "2026-01"], "windows must be dates that exist, got '2026-00'"),
+        (["2026-01-01T23", "2026-01-01T24"], "windows must be dates that exist, got '2026-01-01T24'"),
     ],
 )
 def test_windows_that_cannot_be(labels: list[str], told: str) -> None:
@@ -304,6 +307,7 @@ def test_a_change_of_the_survey_is_used_unless_another_is_given() -> None:
                                        "if answers do.")  # fmt: skip
     alone = dn.track(days, change=0.2)
     assert alone.devices.lives == Lives(None, 0.2)
+    assert "of devices that all stay, some with other answers. Give the turnover" in alone.shared_noise
     assert (alone.average().standard_errors < dn.track(days).average().standard_errors).all()
     with pytest.raises(DecodeError, match="change must be between 0 and 1, got 2"):
         dn.track(days, change=2)

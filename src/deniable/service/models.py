@@ -402,7 +402,7 @@ _Share = Annotated[float | None, _told("null: the reports do not determine it")]
 _Bound = Annotated[str, _told("an hour, in UTC; without a bound, where its windows begin or end")]
 
 
-class Sharing(_Exactly, frozen=True, kw_only=True):
+class NoiseShared(_Exactly, frozen=True, kw_only=True):
     case: Literal["unnamed", "all", "some", "unknown", "left_out"]
     windows: Annotated[int | None, _told("that were added up")]
     wider: Annotated[float | None, _told("how many times as wide as for as many people error bars are")]
@@ -421,7 +421,7 @@ class _Decoded(_Exactly, frozen=True, kw_only=True):
     shared_noise: Annotated[
         str | None, _told("which error bars are shown where the same devices took part again; null elsewhere")
     ]
-    sharing: Annotated[Sharing | None, _told("what shared_noise says, for a page in another language")]
+    sharing: Annotated[NoiseShared | None, _told("what shared_noise says, for a page in another language")]
     from_: _Bound = field(name="from")
     to: _Bound
 

@@ -86,7 +86,7 @@ FAULTS: dict[str, tuple[dn.Survey, MakeClient, set[str]]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_one_report_is_found(name: str) -> None:
-    """Dice are real here, so the shift must be sure to be seen: 20 % was missed in one run of twelve at 24,000 trials."""
+    """Dice are real here, so a shift must be sure to be seen: 20 % was missed in one run of twelve at 24,000 trials."""
     survey, make, kinds = FAULTS[name]
     trials = 3 * TRIALS if survey is KRR10 else TRIALS
     certificate = audit(survey, devices_of(survey, make), trials=trials, twice=False)

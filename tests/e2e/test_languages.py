@@ -311,6 +311,29 @@ def test_a_switch_keeps_what_was_chosen_on_results(counted: Server, browser: Bro
             context.close()
 
 
+def test_a_module_or_a_text_that_does_not_come_is_asked_for_again(server: Server, fresh: Open) -> None:
+    """What came once may be refused later: nobody is told that this browser keeps nothing."""
+    server.create(SCALE)
+    page = fresh(viewport=PHONE, locale="en-GB")
+    refused: list[str] = []
+
+    def once(route: Route) -> None:
+        url = route.request.url
+        if url in refused:
+            route.continue_()
+        elif refused.append(url) or url.endswith(".js"):
+            route.abort()
+        else:
+            route.fulfill(status=503, json={"detail": "later"})
+
+    page.route(re.compile(r"/pages/(near\.js|en\.near\.json)$"), once)
+    page.goto(answer_link(server, SCALE))
+    page.get_by_text("The collector does not answer. Trying again…").wait_for()
+    page.locator("#form input").first.wait_for()
+    assert len(refused) == 2
+    assert page.locator("#status").inner_text() == ""
+
+
 def test_a_language_whose_texts_do_not_come_is_not_switched_to(server: Server, fresh: Open) -> None:
     """The collector says no in JSON: nothing of that is a text, and the same switch can be tried again."""
     server.create(SURVEY)

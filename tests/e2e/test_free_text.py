@@ -11,6 +11,7 @@ from playwright.sync_api import Page, Route
 
 import deniable as dn
 from deniable.noise import DerivedEntropy
+from deniable.service import pages
 from tests.collector import ADMIN, Server, serving
 from tests.e2e.conftest import PHONE, Open, Watch
 from tests.e2e.steps import address, fits, roll, thanked, until, violations
@@ -97,6 +98,7 @@ def test_asked_answered_and_found(server: Server, fresh: Open) -> None:
     page.locator("#shares svg").wait_for()
     page.locator("#shares-table summary").click()
     assert found(page)[:3] == ["oak", "ash", "elm"]
+    assert page.locator("#open-title").inner_text() == "Found without a list"
     asked: Any = searching.value.post_data_json
     assert asked["alphabet"] == "abcdefghijklmnopqrstuvwxyz "
     assert page.get_by_label("What answers are made of").input_value() == "letters"
@@ -182,6 +184,15 @@ def test_another_alphabet_and_texts_that_are_named_are_searched_anew(
     page.locator("#shares svg").wait_for()
     assert page.get_by_label("These characters").input_value() == "ashok"
     until(page, f"{rows} == 'ash,elm,oak'")
+    page.locator("#languages select").select_option("de")
+    places = "#open-title, #search-more > summary, [for=alphabet], [for=characters], #alphabet *"
+    said = f"[...document.querySelectorAll('{places}')]"
+    german = json.loads((Path(str(pages.__file__)).parent / "languages" / "de.json").read_text())
+    until(page, f"{said}[0].textContent == {json.dumps(german['search']['found'])}")
+    texts = page.evaluate(f"{said}.map((one) => one.textContent)")
+    assert len(texts) == 9
+    assert [one for one in texts if one not in german["search"].values()] == []
+    assert page.get_by_label("Diese Zeichen").input_value() == "ashok"
 
 
 @pytest.mark.slow

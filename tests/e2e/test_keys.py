@@ -131,6 +131,13 @@ def test_a_private_link_opens_its_survey_and_no_other(server: Server, fresh: Ope
     fourth.get_by_role("button", name="Open").click()
     fourth.locator("#so-far").wait_for()
     assert "token" not in fourth.url
+    # The address takes what else the link says: what a search is told.
+    fifth = fresh()
+    fifth.goto(private.split("#")[0])
+    fifth.locator("#token").fill(f"{private}&alphabet=own&characters=a%26+b")
+    fifth.get_by_role("button", name="Open").click()
+    fifth.locator("#so-far").wait_for()
+    assert fifth.url == private.split("#")[0] + "#alphabet=own&characters=a%26+b"
 
 
 @pytest.mark.slow

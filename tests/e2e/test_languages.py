@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
 import deniable as dn
 from tests.collector import ADMIN, Server, serving
@@ -309,3 +309,64 @@ def test_a_switch_keeps_what_was_chosen_on_results(counted: Server, browser: Bro
     finally:
         for context in contexts:
             context.close()
+
+
+def test_a_module_or_a_text_that_does_not_come_is_asked_for_again(server: Server, fresh: Open) -> None:
+    """What came once may be refused later: nobody is told that this browser keeps nothing."""
+    server.create(SCALE)
+    page = fresh(viewport=PHONE, locale="en-GB")
+    refused: list[str] = []
+
+    def once(route: Route) -> None:
+        url = route.request.url
+        if url in refused:
+            route.continue_()
+        elif refused.append(url) or url.endswith(".js"):
+            route.abort()
+        else:
+            route.fulfill(status=503, json={"detail": "later"})
+
+    page.route(re.compile(r"/pages/(near\.js|en\.near\.json)$"), once)
+    page.goto(answer_link(server, SCALE))
+    page.get_by_text("The collector does not answer. Trying again…").wait_for()
+    page.locator("#form input").first.wait_for()
+    assert len(refused) == 2
+    assert page.locator("#status").inner_text() == ""
+
+
+def test_a_language_whose_texts_do_not_come_is_not_switched_to(server: Server, fresh: Open) -> None:
+    """The collector says no in JSON: nothing of that is a text, and the same switch can be tried again."""
+    server.create(SURVEY)
+    page = fresh(viewport=PHONE, locale="en-GB")
+    page.goto(answer_link(server, SURVEY))
+    page.locator("#form").wait_for()
+    page.route("**/pages/de.*.json", lambda route: route.fulfill(status=503, json={"detail": "later"}))
+    select = page.locator("#languages select")
+    select.select_option("de")
+    until(page, "document.querySelector('#languages select').value == 'en'")
+    assert page.get_by_role("button", name="Roll the die").is_visible()
+    assert page.evaluate("localStorage.length") == 0
+    page.unroute("**/pages/de.*.json")
+    switch(page, "de")
+    page.get_by_role("button", name="Würfeln").wait_for()
+
+
+def test_a_switch_that_fails_late_leaves_the_newer_one_alone(server: Server, fresh: Open) -> None:
+    server.create(SURVEY)
+    page = fresh(viewport=PHONE, locale="en-GB")
+    page.goto(answer_link(server, SURVEY))
+    page.locator("#form").wait_for()
+    waiting: dict[str, list[Route]] = {"de": [], "ar": []}
+    page.route(
+        re.compile(r"/pages/(de|ar)\.\w+\.json$"),
+        lambda route: waiting[route.request.url.split("/")[-1][:2]].append(route),
+    )
+    for language, held in waiting.items():
+        page.locator("#languages select").select_option(language)
+        wait_for(lambda held=held: len(held) >= 3, "all texts", rest=lambda: page.wait_for_timeout(50))  # type: ignore[misc]
+    with page.expect_event("requestfinished", lambda one: "/de." in one.url):
+        waiting["de"].pop().fulfill(status=503, json={"detail": "later"})
+    page.wait_for_timeout(100)
+    for route in waiting["ar"]:
+        route.continue_()
+    page.get_by_role("button", name="ارمِ النرد").wait_for()

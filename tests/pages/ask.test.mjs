@@ -136,7 +136,7 @@ test("a plan for a mean says how exact it is, and what cannot be had", () => {
 });
 
 test("the crowd's number stands beside epsilon, rounded up, with what it rests on", () => {
-  const crowd = { n: 1000, delta: 1e-6, epsilon: 0.131572, problem: null };
+  const crowd = { n: 1000, delta: 1e-6, epsilon: 0.131572, problem: null, reason: null };
   const { numbers, rests } = bothNumbers(1, crowd);
   assert.deepEqual(numbers, [
     ["epsilon 1", "for whoever sees a single report, the collector included"],
@@ -148,9 +148,9 @@ test("the crowd's number stands beside epsilon, rounded up, with what it rests o
     numbers: [["epsilon 2", "for whoever sees a single report, the collector included"]],
     rests: "A crowd of 1,000 is too small to add anything that can be certified.",
   });
-  const none = bothNumbers(2, { ...crowd, epsilon: null, problem: "some reports can only come from certain answers" });
+  const none = bothNumbers(2, { ...crowd, epsilon: null, reason: "certain" });
   assert.match(none.rests, /^What a crowd adds cannot be said here: some reports can only come from certain answers/);
-  const slow = bothNumbers(2, { ...crowd, epsilon: null, problem: "the certificate takes longer than 5 seconds here" });
+  const slow = bothNumbers(2, { ...crowd, epsilon: null, reason: "slow" });
   assert.match(slow.rests, /cannot be said here: it takes longer to compute than this page waits\.$/);
   assert.equal(none.numbers.length, 1);
   assert.deepEqual([0.0684321, 2, 12.3401, 0.000267025].map(epsilonUp), ["0.0685", "2", "12.4", "0.000268"]);

@@ -130,6 +130,7 @@ def test_where_reports_give_answers_away_no_crowd_helps_and_that_is_said() -> No
         "delta": 1e-6,
         "epsilon": None,
         "problem": "some reports can only come from certain answers, and what they show no crowd hides",
+        "reason": "certain",
     }
 
 
@@ -139,6 +140,7 @@ def test_a_certificate_that_takes_too_long_is_left_out(monkeypatch: pytest.Monke
     told = _crowd(dn.warner(epsilon=1), 1000)
     assert told["epsilon"] is None
     assert told["problem"] == "the certificate takes longer than 0.05 seconds here; see dn.crowd"
+    assert told["reason"] == "slow"
     with _at_most(600):
         pass
     time.sleep(0.06)  # no signal is left behind

@@ -626,6 +626,7 @@ class PlannedCrowd(_Exactly, frozen=True, kw_only=True):
     delta: Annotated[float, _told("with which probability it may fail")]
     epsilon: Annotated[float | None, _told("at most; null: see `problem`")]
     problem: Annotated[str | None, _told("why there is none")]
+    reason: Annotated[Literal["certain", "slow"] | None, _told("the same in a word")]
 
 
 class Plan(Struct, frozen=True):

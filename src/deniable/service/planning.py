@@ -106,14 +106,16 @@ def _crowd(survey: "Survey", n: int) -> dict[str, Any]:
     """The central epsilon of n honest people, one round, rounded up; or why there is none."""
     from deniable.crowds import upper_bound
 
-    told: dict[str, Any] = {"n": n, "delta": _DELTA, "epsilon": None, "problem": None}
+    told: dict[str, Any] = {"n": n, "delta": _DELTA, "epsilon": None, "problem": None, "reason": None}
     try:
         with _at_most(_CROWD_SECONDS):
             return told | {"epsilon": upper_bound(survey, n, _DELTA)}
     except SurveyError:
-        return told | {"problem": "some reports can only come from certain answers, and what they show no crowd hides"}
+        problem = "some reports can only come from certain answers, and what they show no crowd hides"
+        return told | {"problem": problem, "reason": "certain"}
     except TimeoutError:
-        return told | {"problem": f"the certificate takes longer than {_CROWD_SECONDS:g} seconds here; see dn.crowd"}
+        problem = f"the certificate takes longer than {_CROWD_SECONDS:g} seconds here; see dn.crowd"
+        return told | {"problem": problem, "reason": "slow"}
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import { moment, parts, sentences, text } from "./texts.js";
 import { headline } from "./words.js";
 import { paragraphs } from "./written.js";
 
-// Why nobody can take part here, by the name of the client's error; of others it is the browser that keeps nothing.
+// Why nobody can take part here, by the name of the client's error; else the browser keeps nothing.
 const REASONS = { SurveyError: "notRead", StateError: "notTrusted" };
 const LONGEST_PAUSE = 30_000;
 
@@ -31,6 +31,11 @@ const kept = keeping(digest);
 
 const say = (said, kind = "") => fill($("status"), said && el("p", { class: `note ${kind}` }, ...[said].flat()));
 
+function later(work) {
+  say(text("words.trying"));
+  setTimeout(work, 3000);
+}
+
 /** Ask for the survey. What is `asked` from here on: the survey, its rules, its channel in numbers, and the client. */
 async function start() {
   let found;
@@ -39,8 +44,7 @@ async function start() {
     found = await ask(`/v1/surveys/${digest}`);
   } catch (problem) {
     if (problem.status === 404) return stop(text("answer.unknown"), text("answer.unknownWhy"));
-    say(text("words.trying"));
-    return setTimeout(start, 3000);
+    return later(start);
   }
   say("");
   const { survey, rules } = found;
@@ -61,11 +65,13 @@ async function start() {
     const client = new Client(agreed, { storage: kept.storage, memoize: Boolean(window), key });
     asked = { survey, agreed, rules, kind, n: kind.numbers(agreed), client, window, every };
   } catch (problem) {
-    const reason = text(`answer.${REASONS[problem.name] ?? "keepsNothing"}`);
+    // A module or its texts did not come. A browser may remember of a module that it did not, until the page is left.
+    if (problem instanceof TypeError && localStorage) return later(reload);
+    const reason = REASONS[problem.name] ?? "keepsNothing";
     // In a frame of another site a browser may keep nothing, and in a tab of its own it does.
     const tab = { href: location.pathname, target: "_blank", rel: "noopener noreferrer" };
     const away = parent !== window && [" ", el("a", tab, text("answer.ownTab"))];
-    return stop(title, [...parts("answer.unable", { reason }), ...(away || [])]);
+    return stop(title, parts("answer.unable", { reason: text(`answer.${reason}`) }).concat(away));
   }
   explain(asked);
   $("send").addEventListener("click", () => send(asked));
@@ -155,8 +161,7 @@ async function roll(asked, value) {
     if (!(await alone(() => rollOnce(client, value)))) return void (await elsewhere());
   } catch (problem) {
     $("roll").disabled = false;
-    say(notRolled(problem?.name), "bad");
-    return undefined;
+    return void say(notRolled(problem?.name), "bad");
   }
   page.again = reload; // no function of this call, which has the answer
   const truth = kind.truth(asked, value, kept.read().record);

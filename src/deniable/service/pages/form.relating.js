@@ -40,8 +40,8 @@ export class Relating {
   /** Questions as they are now: each has an `id` of its own, a title, a kind and the answers that are marked. */
   show(questions) {
     this.#questions = questions;
-    const can = new Set(questions.filter((one) => !alone(one)).map(({ id }) => id));
-    for (const pair of this.#pairs.filter(({ ids }) => !ids.every((id) => can.has(id)))) this.#drop(pair);
+    const here = new Set(questions.map(({ id }) => id));
+    for (const pair of this.#pairs.filter(({ ids }) => !ids.every((id) => here.has(id)))) this.#drop(pair);
     this.element.hidden = questions.length < 2;
     this.#draw();
   }

@@ -115,10 +115,14 @@ export async function findKey() {
   return known();
 }
 
-/** Keep what a person typed: a key, or a whole link with one. */
-export function keepKey(text) {
-  const link = text.match(/#(?:.*&)?(token=[^&]*)/);
-  write(here, link ? new URLSearchParams(link[1]).get("token").trim() : text.trim());
+/** Keep what a person typed: a key, or a whole link with one, of which the address takes the other parts. */
+export function keepKey(typed) {
+  const [, parts] = typed.trim().split(/#(.*)/s);
+  const others = new URLSearchParams(parts);
+  write(here, (others.get("token") ?? typed).trim());
+  if (!others.has("token")) return;
+  others.delete("token");
+  if (String(others)) history.replaceState(null, "", `${location.pathname}${location.search}#${others}`);
 }
 
 /** A key that opens nothing is not kept. */

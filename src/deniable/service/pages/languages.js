@@ -34,7 +34,9 @@ export function chosen(asked, before) {
 /** A section of the texts in a language. */
 async function fetched(section, language) {
   const options = { credentials: "omit", referrerPolicy: "no-referrer" };
-  return (await fetch(`/pages/${language}.${section}.json`, options)).json();
+  const found = await fetch(`/pages/${language}.${section}.json`, options);
+  if (found.ok) return found.json();
+  throw new TypeError(section); // as where nothing is reached
 }
 
 /** Fetch a section of the texts, unless it is here. */
@@ -108,7 +110,7 @@ async function change(select) {
     become(value);
     for (const [section, texts] of found) learn(section, texts);
   } catch {
-    select.value = state.language;
+    if (select.value === value) select.value = state.language;
     return;
   }
   try {

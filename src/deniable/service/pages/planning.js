@@ -127,15 +127,15 @@ export function epsilonUp(epsilon) {
 }
 
 /** Why nobody can say what a crowd adds, of which the collector has two reasons. */
-const unknown = (problem) => text(/takes longer/.test(problem) ? "ask.crowdSlow" : "ask.crowdNone");
+const unknown = (reason) => text(reason === "slow" ? "ask.crowdSlow" : "ask.crowdNone");
 
 /**
  * The two numbers: what one report tells whoever sees it, and what the counts of a crowd tell whoever sees only those.
  * The second stands beside the first and never instead of it; `rests` is what it rests on, or why there is none.
  */
-export function bothNumbers(local, { n, delta, epsilon, problem }) {
+export function bothNumbers(local, { n, delta, epsilon, reason }) {
   const first = [text("words.epsilon", { epsilon: digits(local, 3) }), text("ask.firstNumber")];
-  if (epsilon === null) return { numbers: [first], rests: text("ask.crowdUnknown", { problem: unknown(problem) }) };
+  if (epsilon === null) return { numbers: [first], rests: text("ask.crowdUnknown", { problem: unknown(reason) }) };
   if (epsilon >= local * (1 - 1e-6)) return { numbers: [first], rests: text("ask.crowdSmall", { count: n }) };
   const second = [text("words.epsilon", { epsilon: epsilonUp(epsilon) }), text("ask.secondNumber", { count: n })];
   return { numbers: [first, second], rests: text("ask.rests", { count: n, times: 1 / delta }) };

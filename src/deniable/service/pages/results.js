@@ -148,8 +148,9 @@ class Results {
   #entitleList() {
     $("order").lastElementChild.textContent = text("results.byList");
     if (!this.#search) return;
-    for (const [id, name] of Object.entries({ "open-title": "title", "open-lead": "lead", look: "look" }))
-      $(id).textContent = text(`search.${name}`);
+    $("open-title").textContent = text("search.found");
+    $("open-lead").textContent = text("search.lead");
+    $("look").textContent = text("search.look");
   }
 
   /** All of it in another language: what was chosen and entered stays. */

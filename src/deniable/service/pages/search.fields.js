@@ -16,7 +16,8 @@ export class AlphabetField {
   constructor(reading, changed) {
     this.#reading = reading;
     const { alphabet, characters } = readAlphabet(location.hash);
-    const option = (one) => el("option", { value: one, selected: one === alphabet }, text(`search.${one}`));
+    const option = (one) =>
+      el("option", { value: one, selected: one === alphabet, "data-text": `search.${one}` }, text(`search.${one}`));
     this.#select = el("select", { id: "alphabet" }, ...ALPHABETS.map(option));
     this.#characters = el("input", {
       type: "text",
@@ -27,7 +28,12 @@ export class AlphabetField {
       spellcheck: "false",
     });
     const labelled = (name, field) =>
-      el("div", { class: "field" }, el("label", { for: name }, text(`search.${name}`)), field);
+      el(
+        "div",
+        { class: "field" },
+        el("label", { for: name, "data-text": `search.${name}` }, text(`search.${name}`)),
+        field,
+      );
     const own = labelled("characters", this.#characters);
     const show = () => {
       own.hidden = this.#select.value !== "own";
@@ -59,12 +65,9 @@ export class AlphabetField {
 export function arrange(alphabet, named) {
   const [lead, field, look, told] = [$("open-lead"), $("candidates").parentElement, $("look"), $("merged")];
   const open = named || alphabet.asked !== undefined;
-  const summary = el("summary", {}, text("search.title"));
+  const summary = el("summary", { "data-text": "search.title" }, text("search.title"));
   const more = el("details", { id: "search-more", open }, summary, lead, field, alphabet.element);
   more.append(look.parentElement);
   told.classList.remove("quiet", "small"); // it is what is said first
   $("open").append(told, more);
-  $("open-title").textContent = text("search.found");
-  lead.textContent = text("search.lead");
-  look.textContent = text("search.look");
 }

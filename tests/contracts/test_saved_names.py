@@ -53,10 +53,10 @@ def test_lines_lose_nothing_and_fit() -> None:
 @pytest.mark.parametrize(
     ("first", "last", "window", "said"),
     [
-        ("2026-11-01T00", "2026-11-16T00", "day", "2026-11-01 to 2026-11-15"),
-        ("2026-11-15T00", "2026-11-16T00", "day", "2026-11-15"),
-        ("2026-11-09T00", "2026-11-16T00", "week", "2026-11-09 to 2026-11-15"),
-        ("2026-11-15T09", "2026-11-15T12", "hour", "2026-11-15 09:00 to 2026-11-15 12:00"),
+        ("2026-11-01T00", "2026-11-16T00", "day", "1 Nov 2026 to 15 Nov 2026"),
+        ("2026-11-15T00", "2026-11-16T00", "day", "15 Nov 2026"),
+        ("2026-11-09T00", "2026-11-16T00", "week", "9 Nov 2026 to 15 Nov 2026"),
+        ("2026-11-15T09", "2026-11-15T12", "hour", "15 Nov 2026, 09:00 to 15 Nov 2026, 12:00"),
     ],
 )
 def test_dates_are_days_unless_windows_are_hours(first: str, last: str, window: str, said: str) -> None:
@@ -70,6 +70,6 @@ def test_a_picture_says_what_was_asked_of_how_many_and_when() -> None:
     assert ask(("naming.js", "heading", [json.loads(json.dumps(told)), "day"])) == [
         {
             "text": ["Did you?"],
-            "subtitle": ["1,234 randomised answers, 2026-11-01 to 2026-11-15 (UTC), epsilon 2.00, 90% intervals"],
+            "subtitle": ["1,234 randomised answers, 1 Nov 2026 to 15 Nov 2026 (UTC), epsilon 2.00, 90% intervals"],
         }
     ]

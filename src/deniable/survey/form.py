@@ -395,7 +395,7 @@ class Form(PublicAgreement):
         >>> dn.Form.from_fields(json.loads(form.to_json())) == form
         True
         """
-        if isinstance(fields, dict) and str(fields.get("format")).startswith("deniable-survey/"):
+        if isinstance(fields, dict) and "mechanism" in fields:  # a survey has one, a form many
             raise SurveyError(
                 "form must be of several questions here, got a survey of one; read it with dn.Survey.load"
             )

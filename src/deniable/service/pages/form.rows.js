@@ -11,7 +11,7 @@ import { fixed, number, percentage, text } from "./texts.js";
 
 const MOST = 20; // answers in a chart
 
-/** What makes a text of an answer to a question of a form: that it was left out, a bin of numbers, or what is listed. */
+/** What makes a text of an answer to a question of a form: left out, a bin of numbers, or what is listed. */
 export const namesOf =
   ({ alphabet, skip }) =>
   (symbol) => {

@@ -5,7 +5,7 @@ import { moment, text } from "./texts.js";
 const DAY = { timeZone: "UTC", day: "numeric", month: "short", year: "numeric" };
 const HOUR = { ...DAY, hour: "2-digit", minute: "2-digit" };
 
-/** A window by the hour it begins with, "2026-03-04T17", as people read it: the day, and the hour where windows are hours. */
+/** A window by the hour it begins with, "2026-03-04T17", as people read it: the day, and the hour of hours. */
 export const dayOf = (start, window) => moment(`${start}:00Z`, window === "hour" ? HOUR : DAY);
 
 /** The end of the window that begins at `start`; ranges end before it. Undefined where there is none. */

@@ -9,7 +9,7 @@ import { digits, number, text } from "./texts.js";
 /** A figure as people read it: a number with four digits, or the answer itself. */
 export const figureText = (value) => (typeof value === "number" ? digits(value, 4) : symbolText(value));
 
-/** What a bin of numbers is called: "18 to 21", of which the survey has its ends, or "18", which is a bin of its own. */
+/** What a bin of numbers is called: "18 to 21" by the ends that the survey has, or "18" where it is one number. */
 export function binText(symbol) {
   const plain = (end) => number(end, { useGrouping: false, maximumFractionDigits: 20 });
   if (/^-?\d+(\.\d+)?$/.test(symbol)) return plain(Number(symbol));

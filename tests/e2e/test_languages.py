@@ -321,7 +321,9 @@ def test_a_module_or_a_text_that_does_not_come_is_asked_for_again(server: Server
         url = route.request.url
         if url in refused:
             route.continue_()
-        elif refused.append(url) or url.endswith(".js"):
+            return
+        refused.append(url)
+        if url.endswith(".js"):
             route.abort()
         else:
             route.fulfill(status=503, json={"detail": "later"})

@@ -129,11 +129,12 @@ def test_what_relating_costs_in_privacy_and_how_a_pair_goes(server: Server, fres
     fits(page)
     assert violations(page) == []
     # Another kind of question for a moment: the pair waits, and says why it cannot be.
-    page.locator("input[name$=-kind][value=open]").nth(1).check()
-    page.locator("input[id$=-candidates]").nth(1).fill("20")
+    page.locator("[aria-expanded=false]").filter(has_text="Do you drink?").click()
+    page.locator("input[type=radio][value=open]:visible").check()
+    page.locator("input[id$=candidates]:visible").fill("20")
     page.get_by_text("Questions 1 and 2 cannot be related: people write what they like").wait_for()
     assert part.locator("select").count() == 2
-    page.locator("input[name$=-kind][value=closed]").nth(1).check()
+    page.locator("input[type=radio][value=closed]:visible").check()
     page.get_by_text("Related, this takes epsilon").wait_for()
     part.get_by_role("button", name="Remove this pair").press("Enter")
     assert page.evaluate("document.activeElement.id") == "relate-add", "the focus is somewhere"

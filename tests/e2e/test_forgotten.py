@@ -123,8 +123,8 @@ def test_an_error_does_not_name_the_answer(why: str, server: Server, fresh: Open
 def test_an_error_that_names_the_answer_is_found_out(mutant: str, server: Server, fresh: Open) -> None:
     server.create(OPEN_KEPT)
     page = fresh(viewport=PHONE)
-    line = 'say(notRolled(problem?.name), "bad");'
-    changed(page, "**/pages/answer.js", (line, f"{line} {mutant};"))
+    said = 'say(notRolled(problem?.name), "bad");'
+    changed(page, "**/pages/answer.js", (f"return void {said}", f"{said} {mutant}; return;"))
     page.goto(answer_link(server, OPEN_KEPT))
     page.locator("#text").fill(WORD)
     page.evaluate(f"() => {{ {FAILING['an error with the answer in it']} }}")

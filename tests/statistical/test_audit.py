@@ -88,9 +88,11 @@ FAULTS: dict[str, tuple[dn.Survey, MakeClient, set[str]]] = {
 def test_a_fault_of_one_report_is_found(name: str) -> None:
     """Dice are real here, so a shift must be sure to be seen: 20 % was missed in one run of twelve at 24,000 trials."""
     survey, make, kinds = FAULTS[name]
-    trials = 3 * TRIALS if survey is KRR10 else TRIALS
-    certificate = audit(survey, devices_of(survey, make), trials=trials, twice=False)
-    assert {finding.kind for finding in certificate.findings} == kinds
+    slight = name == "truth kept 20 % too often"
+    certificate = audit(survey, devices_of(survey, make), trials=3 * TRIALS if slight else TRIALS, twice=False)
+    found = {finding.kind for finding in certificate.findings}
+    # That client spends more than epsilon, too, by so little that it shows in some runs only.
+    assert found == kinds or (slight and found == {"law", "privacy"})
     assert certificate.verdict == "VIOLATED"
     if "privacy" in kinds:
         assert certificate.one.epsilon > survey.epsilon

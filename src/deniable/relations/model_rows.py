@@ -107,6 +107,8 @@ def covariates_of(spec: Any, frame: Any, offset: str | None) -> tuple[Floats, Fl
         with warnings.catch_warnings():  # of values that were not fitted, which would be taken for the first one
             warnings.simplefilter("error", DataMismatchWarning)
             x = np.asarray(spec.get_model_matrix(frame), float)
+    except DataMismatchWarning:  # its own words name the value, which is somebody's
+        raise DataError("data must have the covariates of the formula, got a category that no fitted row has") from None
     except Exception as problem:
         raise DataError(f"data must have the covariates of the formula: {problem}") from None
     if len(x) < len(frame):

@@ -293,7 +293,10 @@ def test_what_cannot_be_predicted_is_a_sentence() -> None:
     for given, words in (
         ({"old": [1]}, "must name columns of the data, got 'region'; there are 'old'"),
         ({"old": [1, None], "region": ["n", "s"]}, "data must have no missing values, got 1 of 2 rows with one"),
-        ({"old": [1], "region": ["w"]}, "data must have the covariates of the formula: Data has categories outside"),
+        (
+            {"old": [1], "region": ["w"]},
+            "data must have the covariates of the formula, got a category that no fitted row has",
+        ),
         ({"old": 1, "region": ["n"]}, "columns must be lists of values, got int; put a single one into a list"),
         (7, "data must be a pandas, Polars or Arrow table"),
     ):

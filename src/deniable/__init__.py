@@ -15,7 +15,6 @@ installed, that name raises `MissingExtra` with the command that installs it.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from deniable.client import Client, Ledger
 from deniable.errors import (
     AlphabetError,
     AuditError,
@@ -63,6 +62,7 @@ from deniable.survey import (
 
 if TYPE_CHECKING:
     from deniable import lab, theory
+    from deniable.client import Client, Ledger
     from deniable.columns import ReportTable
     from deniable.crowds import Crowd, crowd
     from deniable.decoders import (
@@ -93,6 +93,7 @@ __version__ = "0.2.0"
 
 # Loaded on first use: name -> the room it lives in.
 _LAZY = {
+    "Client": "client",
     "Contaminated": "decoders",
     "Crosstab": "relations",
     "Crowd": "crowds",
@@ -100,6 +101,7 @@ _LAZY = {
     "Estimate": "decoders",
     "Inversion": "decoders",
     "LeastSquares": "decoders",
+    "Ledger": "client",
     "Likelihood": "decoders",
     "Normalized": "decoders",
     "Plan": "planner",
@@ -209,10 +211,11 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from deniable.errors import require
-
-    require(f"to use deniable.{name}", "analysis")
     room = _LAZY[name]
+    if room != "client":
+        from deniable.errors import require
+
+        require(f"to use deniable.{name}", "analysis")
     value = getattr(import_module(f"deniable.{room}"), name) if room else import_module(f"deniable.{name}")
     globals()[name] = value
     return value

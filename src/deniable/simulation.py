@@ -26,7 +26,7 @@ from deniable.survey import Agreement, Form, Survey
 from deniable.tally import FormTally, Tally
 from deniable.theory import count_of, distribution
 
-__all__ = ["CountLaw", "cell_probabilities", "laws", "simulate", "simulate_counts"]
+__all__ = ["CountLaw", "cell_probabilities", "laws", "simulate", "simulate_counts", "simulate_many"]
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -107,14 +107,40 @@ def simulate(
         return simulate_counts(survey, bins, rng)  # type: ignore[arg-type]
     if p is None:
         raise DecodeError("p must be given, or numbers for a survey of numbers")
+    return simulate_many(1, survey, p, n, rng, symbols=symbols)[0]
+
+
+def simulate_many(count: int, survey: Survey, p: Any, n: Any, rng: Any, *, symbols: Any = None) -> list[Tally]:
+    """What so many calls of `simulate` return, with their arguments checked once.
+
+    Parameters
+    ----------
+    count : int
+        How many tallies.
+    survey, p, n, rng, symbols
+        As for `simulate`, of a survey.
+
+    Returns
+    -------
+    list of Tally
+        Independent of each other.
+
+    Examples
+    --------
+    >>> import deniable as dn
+    >>> [tally.n for tally in simulate_many(2, dn.warner(epsilon=1), [0.5, 0.5], 100, np.random.default_rng(0))]
+    [100, 100]
+    """
     design = _design(survey, symbols)
     population = distribution(p, design.symbols)
     population = population / population.sum()
     n = count_of("n", n, 0, 2**63 - 1)
-    rng = _check_generator(rng)
-    reports = rng.multinomial(n, np.full(survey.cohorts, 1.0 / survey.cohorts))
-    counts = laws.of(survey.mechanism.permanent).drawn(survey.mechanism, design, population, reports, rng)
-    return Tally(survey, counts, reports)
+    rng, law = _check_generator(rng), laws.of(survey.mechanism.permanent)
+    cohorts, found = np.full(survey.cohorts, 1.0 / survey.cohorts), []
+    for _ in range(count):
+        reports = rng.multinomial(n, cohorts)
+        found.append(Tally(survey, law.drawn(survey.mechanism, design, population, reports, rng), reports))
+    return found
 
 
 def _simulated_form(form: Form, p: Any, n: Any, rng: np.random.Generator, symbols: Any) -> FormTally:

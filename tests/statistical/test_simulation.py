@@ -137,7 +137,8 @@ def test_marginals_of_a_hundred_million(survey: Survey, request: pytest.FixtureR
 
 
 def test_the_room_has_no_other_draws() -> None:
-    assert set(room.__all__) == {"cell_probabilities", "simulate", "simulate_counts"} | {"CountLaw", "laws"}
+    draws = {"simulate", "simulate_counts", "simulate_many"}
+    assert set(room.__all__) == {"CountLaw", "cell_probabilities", "laws"} | draws
     # Of every law that is registered there is a survey above.
     drawn = {parent for survey in BANDED.values() for parent in type(survey.mechanism.permanent).__mro__}
     assert set(room.laws.entries) <= drawn

@@ -5,13 +5,11 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from deniable.cli.parser import Commands, command
@@ -105,6 +103,8 @@ def _extra(name: str, new: Sequence[str]) -> Check:
 
 
 def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(_PROJECTS.get(package, package))
     except PackageNotFoundError:
@@ -113,6 +113,8 @@ def _version(package: str) -> str:
 
 def _program(name: str, command: list[str], least: int, purpose: str, install: str) -> Check:
     """A program by the first number that it prints of its version."""
+    import subprocess
+
     if shutil.which(command[0]) is None:
         return Check(name, "missing", f"{purpose} needs it, version {least} or newer", install)
     try:

@@ -150,7 +150,7 @@ def _losses(
     import numpy as np
 
     from deniable.decoders import CONSTRAINTS, DECODERS, Unconstrained, decode_all
-    from deniable.simulation import simulate
+    from deniable.simulation import simulate_many
 
     named = {decoder: Unconstrained()} if decoder in _OTHERS else CONSTRAINTS
     losses: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in named}
@@ -158,7 +158,7 @@ def _losses(
     strategy = DECODERS[decoder] if decoder in _OTHERS else None
     with Reporter("simulating", after=2.0) as report:
         for start in report.each(range(0, repeats, _BATCH)):
-            tallies = [simulate(survey, p, n, rng, symbols=symbols) for _ in range(min(_BATCH, repeats - start))]
+            tallies = simulate_many(min(_BATCH, repeats - start), survey, p, n, rng, symbols=symbols)
             found = decode_all(tallies, candidates=symbols, decoder=strategy, constraint=Unconstrained(), complete=True)
             for estimate in found:
                 for name, constraint in named.items():

@@ -15,6 +15,7 @@ from deniable.survey import (
     END,
     FEISTEL_ROUNDS,
     GAMMA,
+    Alphabet,
     Direct,
     Encoding,
     Hadamard,
@@ -26,6 +27,7 @@ from deniable.survey import (
     Survey,
     feistel_sides,
     fingerprints,
+    symbol_bytes,
 )
 
 Words = npt.NDArray[np.uint64]
@@ -44,7 +46,7 @@ def keys_of(survey: Survey, symbols: Sequence[object]) -> Words:
     if not alphabet.is_open and (symbols is alphabet.symbols):
         return np.arange(len(alphabet), dtype=np.uint64)
     try:
-        return keyings.of(survey.encoding)(survey.encoding, [survey.key(s) for s in symbols])
+        return keyings.of(survey.encoding)(survey.encoding, alphabet, symbols)
     except AlphabetError as problem:
         raise AlphabetError(f"every symbol must be one that the survey can encode: {problem}") from None
 
@@ -130,8 +132,8 @@ def cells_at(encoding: Encoding, cohorts: npt.NDArray[Any], keys: Words) -> Cell
     return encoders.of(encoding)(encoding, cohorts, keys)
 
 
-# How keys become words: most are one already.
-keyings: Registry[Callable[[Any, Sequence[Any]], Words]] = Registry(
+# `Encoding.key` of many symbols, as words: most keys are one already.
+keyings: Registry[Callable[[Any, Alphabet, Sequence[object]], Words]] = Registry(
     "deniable.columns.encode.keyings", Encoding, "words of its keys"
 )
 # `cells_at`, `cell_table` and `cell_rows` of each encoding; the last two follow from the first, but not as fast.
@@ -145,11 +147,21 @@ streams: Registry[Callable[[Any, Words], Iterator[npt.NDArray[np.intp]]]] = Regi
 
 
 @keyings.add(Encoding)
-def _one_word(encoding: Encoding, keys: Sequence[int]) -> Words:
-    return np.array(keys, np.uint64)
+def _one_word(encoding: Encoding, alphabet: Alphabet, symbols: Sequence[object]) -> Words:
+    return np.array([encoding.key(alphabet, symbol) for symbol in symbols], np.uint64)
+
+
+@keyings.add(Hashed)
+def _fingerprint(encoding: Hashed, alphabet: Alphabet, symbols: Sequence[object]) -> Words:
+    messages = map(symbol_bytes, map(alphabet.canonical, symbols))
+    return np.frombuffer(fingerprints(encoding.seed, messages), "<u8").astype(np.uint64, copy=False)
 
 
 @keyings.add(Prefixes)
+def _fingerprint_a_level(encoding: Prefixes, alphabet: Alphabet, symbols: Sequence[object]) -> Words:
+    return words_of_levels(encoding, [encoding.key(alphabet, symbol) for symbol in symbols])
+
+
 def words_of_levels(encoding: Prefixes, keys: Sequence[bytes]) -> Words:
     """The fingerprints of each key's prefixes, one a level, shape (S, L)."""
     found = np.empty((len(keys), len(encoding.levels)), np.uint64)

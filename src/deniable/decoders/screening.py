@@ -237,6 +237,8 @@ class _Screen:
         self.strict = (1 - decoder.level) / design.symbols
         self.loose = min(max(_BY_CHANCE * equations / design.symbols, self.strict), 0.01)
         self.reach = -float(ndtri(self.loose))  # standard errors
+        # The candidates that were scored last, with their cells.
+        self._near: tuple[Places, StreamedDesign] | None = None
 
     def solution(self) -> Screened:
         fit, others = self._search(_Plain(self, np.zeros(0, np.intp)))
@@ -298,4 +300,6 @@ class _Screen:
         """The sums of tables over the cells of some candidates."""
         if len(some) == self.design.symbols:
             return self.design.scores(stack, self.progress)
-        return StreamedDesign(self.design.encoding, self.design.keys[some]).scores(stack)
+        if self._near is None or self._near[0] is not some:
+            self._near = some, StreamedDesign(self.design.encoding, self.design.keys[some], hold=True)
+        return self._near[1].scores(stack)

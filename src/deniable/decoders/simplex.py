@@ -1,5 +1,7 @@
 """The Euclidean projection on the probability simplex: a few passes over the values, O(k log k) at the worst."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,9 +29,11 @@ def project(values: npt.ArrayLike) -> Floats:
     top = given.max()
     if not np.isfinite(top):
         raise ValueError("values must be finite")
-    shifted = given - top
-    shifted -= _threshold(shifted)
-    found = np.maximum(shifted, 0.0, out=shifted)
+    found = given - top
+    theta, zeros = _threshold(found), np.zeros(min(_BLOCK, found.size))
+    for part in _blocks(found):
+        part -= theta
+        np.maximum(part, zeros[: part.size], out=part)
     # A shift near 0.1 has steps of 1e-17: over 65,536 values the sum would miss 1 by up to 1e-12.
     found /= found.sum()
     return np.asarray(found)
@@ -56,13 +60,18 @@ def _threshold(values: Floats) -> float:
 
 def _above(values: Floats, theta: float) -> tuple[float, int]:
     """What lies above the shift: the sum of how far, and how many. In blocks, which stay in the cache."""
-    block, total, count = np.empty(min(_BLOCK, values.size)), 0.0, 0
-    for start in range(0, values.size, _BLOCK):
-        part = values[start : start + _BLOCK]
+    size, total, count = min(_BLOCK, values.size), 0.0, 0
+    # With the number 0 instead of zeros, NumPy's maximum takes five times as long.
+    block, zeros = np.empty(size), np.zeros(size)
+    for part in _blocks(values):
         out = np.subtract(part, theta, out=block[: part.size])
-        total += float(np.maximum(out, 0.0, out=out).sum())
+        total += float(np.maximum(out, zeros[: part.size], out=out).sum())
         count += int(np.count_nonzero(part > theta))
     return total, count
+
+
+def _blocks(values: Floats) -> Iterator[Floats]:
+    return (values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK))
 
 
 def _sorted_thresholds(rows: Floats) -> Floats:

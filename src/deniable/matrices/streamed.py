@@ -6,8 +6,9 @@ blocks: hash a block for a cohort, gather v at its cells, add to one sum per can
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 _BLOCK = 1 << 14  # candidates per block: its words, cells and sums stay in the second-level cache
+_MOST_HELD = 1 << 26  # bytes of cells that are kept, at most: 64 MiB
 
 
 class StreamedDesign(Design):
@@ -33,6 +35,8 @@ class StreamedDesign(Design):
         A hashed encoding.
     keys : ndarray of uint64
         The keys of the candidates (`columns.encode.keys_of`).
+    hold : bool, default False
+        Keep the cells once they are hashed, if they fit in 64 MiB: products that follow take half of the time.
 
     Examples
     --------
@@ -47,8 +51,11 @@ class StreamedDesign(Design):
     (True, 3)
     """
 
-    def __init__(self, encoding: Encoding, keys: Words) -> None:
+    def __init__(self, encoding: Encoding, keys: Words, *, hold: bool = False) -> None:
         self.encoding, self.keys, self.cells = encoding, keys, encoding.cells
+        self._narrow = np.min_scalar_type(encoding.cells)  # the cell number k marks a repeat
+        size = len(keys) * encoding.cohorts * encoding.hashes * self._narrow.itemsize
+        self._held: dict[int, npt.NDArray[Any]] | None = {} if hold and size <= _MOST_HELD else None
 
     @property
     def cohorts(self) -> int:
@@ -82,6 +89,15 @@ class StreamedDesign(Design):
         """
         return OpenDesign(Design(cell_table(self.encoding, self.keys[places]), self.cells), self.hashes)
 
+    def _rows(self, block: slice) -> Iterable[npt.NDArray[Any]]:
+        """The cells of a block of candidates, a cohort at a time."""
+        rows = cell_rows(self.encoding, self.keys[block])
+        if self._held is None:
+            return rows
+        if block.start not in self._held:
+            self._held[block.start] = np.stack([row.astype(self._narrow) for row in rows])
+        return self._held[block.start]
+
     def _adjoint(self, stack: Floats) -> Floats:
         return self.scores(stack)
 
@@ -110,9 +126,9 @@ class StreamedDesign(Design):
         blocks = [slice(start, start + _BLOCK) for start in range(0, self.symbols, _BLOCK)]
 
         def gather(block: slice) -> None:
-            keys, sums = self.keys[block], found[:, block]
-            taken = np.empty(len(keys))
-            for c, rows in enumerate(cell_rows(self.encoding, keys)):
+            sums = found[:, block]
+            taken = np.empty(sums.shape[1])
+            for c, rows in enumerate(self._rows(block)):
                 for cells in rows:
                     for values, total in zip(tables[:, c], sums, strict=True):
                         np.take(values, cells, out=taken, mode="clip")

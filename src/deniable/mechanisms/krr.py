@@ -98,6 +98,11 @@ class KRR(HitOrMiss):
     def miss(self) -> Fraction:
         return Fraction(self.other, 1 << self.width)
 
+    @property
+    def affine(self) -> tuple[float, float]:
+        # The same numbers without fractions, which take longer than the rest of a small simulation or decode.
+        return self.other / (1 << self.width), (self.keep - self.other) / (1 << self.width)
+
     def pairs_of(self, hit: Fraction, miss: Fraction) -> tuple[Fraction, Fraction]:
         return Fraction(0), Fraction(0)
 

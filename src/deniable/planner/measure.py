@@ -17,7 +17,7 @@ from deniable.decoders import DEFAULT, cell_weights, decode_all, unbias
 from deniable.lab import stream_of
 from deniable.matrices import BlockDesign, Design, GramFactor, design_of
 from deniable.planner.shapes import Shape
-from deniable.simulation import simulate
+from deniable.simulation import simulate_many
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
 from deniable.theory import ErrorModel, Losses, drawn_estimates, losses_of
@@ -216,7 +216,7 @@ def measured(
     count = effort.repeats if few else max(effort.quick, effort.repeats)
     tallies, raws = [], []
     for start in range(0, count, _BATCH):
-        part = [simulate(survey, shape.p, n, rng, symbols=candidates) for _ in range(min(_BATCH, count - start))]
+        part = simulate_many(min(_BATCH, count - start), survey, shape.p, n, rng, symbols=candidates)
         tallies += part
         raws += [] if solve is None else [solve(part)]
         tick(0.3 * (start + len(part)) / count)

@@ -8,6 +8,7 @@ from deniable.survey.alphabet import (
     Symbol,
     canonical_symbol,
     read_candidates,
+    symbol_bytes,
     symbol_from_json,
     symbol_to_json,
 )
@@ -151,6 +152,7 @@ __all__ = [
     "strength",
     "strict_json",
     "subset",
+    "symbol_bytes",
     "symbol_from_json",
     "symbol_to_json",
     "ubd",

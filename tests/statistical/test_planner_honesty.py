@@ -14,7 +14,7 @@ from scipy.special import bdtr, bdtrc, ndtri
 import deniable as dn
 from deniable.planner.measure import _RESIDUAL, LossSample
 from tests.statistical.harness import accept, generator, reject
-from tests.statistical.planner_study import Target, losses, rivals, targets
+from tests.statistical.planner_study import Target, losses, targets, undercut
 
 pytestmark = pytest.mark.slow
 
@@ -44,19 +44,6 @@ def test_targets_are_met_as_often_as_promised(asked: list[Target]) -> None:
 
 def test_a_planner_that_aims_at_the_middle_is_told(asked: list[Target]) -> None:
     reject("planner-honesty", p_value(asked, 0.5, "planner-honesty/mutant"))
-
-
-def undercut(target: Target, epsilon: float, rng: np.random.Generator) -> bool:
-    """Whether any mechanism of the brute-force grid meets the target at this epsilon.
-
-    What misses it clearly on a few repeats is not looked at for long; what meets it must do so on many: of twenty
-    rivals the luckiest of 200 repeats is 5 % better than it is.
-    """
-    stages = ((20, 1.06), (60, 1.03), (200, 1.0), (1000, 1.0))
-    return any(
-        all(np.quantile(losses(survey, target, target.n, n, rng), 0.9) <= most * target.value for n, most in stages)
-        for survey in rivals(target, epsilon)
-    )
 
 
 # Errors of the first three targets as they were when the test was written. A random target is the error of some plan,

@@ -48,8 +48,8 @@ hashes: .venv/demo
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
-test: lint services
-	@$(MAKE) --no-print-directory -j 2 types quick  # types take one core for a minute, so they are checked beside the tests
+test: .venv/ready services $(JS)/node_modules/.package-lock.json
+	@$(MAKE) --no-print-directory -j 3 lint types quick  # linters take a core for a minute, so they run beside the tests
 
 quick: .venv/ready $(JS)/node_modules/.package-lock.json
 	$(PYTEST) -m "not slow" --counted quick

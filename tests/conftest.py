@@ -5,9 +5,11 @@ them, and a failure prints the seed and the example that repeat it.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
 
 from tests.cluster import MISSING, Cluster, find_binaries
 from tests.counts import PARTS, Counted
@@ -30,6 +32,20 @@ def pytest_configure(config: pytest.Config) -> None:
     part = config.getoption("--counted")
     if part and not hasattr(config, "workerinput"):  # the workers of a parallel run report to one
         config.pluginmanager.register(Counted(part), "counted")
+
+
+SPARK = "tests/spark/"
+
+
+def together(nodeid: str) -> str:
+    """What one worker runs: a file, or all files of Spark's folder, which share a Spark that takes 20 s to start."""
+    return SPARK if nodeid.startswith(SPARK) else nodeid.split("::")[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    made = LoadFileScheduling(config, log)
+    made._split_scope = together
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -303,7 +303,13 @@ def audited(name: str, tmp_path: Path, *form: str, trials: int) -> Certificate:
     return audit(AUDITED[name], command, trials=trials, alpha=1e-7)
 
 
-@pytest.mark.parametrize("name", AUDITED)
+# An audit takes a second each; bits and what is sent again stay quick.
+QUICK = {"krappor", "almost once"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in AUDITED]
+)
 def test_the_minified_client_passes_the_audit(name: str, tmp_path: Path) -> None:
     certificate = audited(name, tmp_path, "min", trials=2000)
     assert certificate.findings == ()

@@ -1,10 +1,13 @@
 """What the pages compute for themselves is what Python computes: privacy in words, error curves, QR codes."""
 
+import atexit
 import json
 import math
 import re
 import subprocess
+from contextlib import closing
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +54,38 @@ def chance(probability: Fraction, *, up: bool = False) -> str:
     return words.chance(probability, up=up).replace(" %", "%")
 
 
+class Node:
+    """The pages' modules under Node, in a process that stays: starting one takes longer than nearly every question."""
+
+    def __init__(self) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(["node", str(SCRIPT)], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def answer(self, question: tuple[str, str, list[Any]]) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            _, told = self.process.communicate()
+            raise subprocess.CalledProcessError(self.process.returncode, "node", stderr=told)
+        return json.loads(line)
+
+    def close(self) -> None:
+        self.process.communicate()  # it ends when its standard input does
+
+
+@cache
+def node() -> Node:
+    made = Node()
+    atexit.register(made.close)
+    return made
+
+
 def ask(*questions: tuple[str, str, list[Any]]) -> list[Any]:
     """What the pages' modules answer, under Node."""
-    lines = "\n".join(json.dumps(question) for question in questions)
-    done = subprocess.run(["node", str(SCRIPT)], input=lines, capture_output=True, text=True, check=True, timeout=600)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [node().answer(question) for question in questions]
 
 
 @pytest.mark.parametrize("name", SURVEYS)
@@ -399,8 +429,9 @@ def test_qr_codes_are_what_another_encoder_makes(length: int) -> None:
 
 
 def test_a_text_that_is_too_long_for_a_qr_code_is_refused() -> None:
-    with pytest.raises(subprocess.CalledProcessError) as refused:
-        ask(("qr.js", "encode", ["x" * 413]))
+    alone = Node()  # which does not survive it
+    with closing(alone), pytest.raises(subprocess.CalledProcessError) as refused:
+        alone.answer(("qr.js", "encode", ["x" * 413]))
     assert "text must be at most 412 bytes for a QR code" in refused.value.stderr
 
 

@@ -118,12 +118,11 @@ def test_a_crowd_that_ignores_cohorts_is_caught(monkeypatch: pytest.MonkeyPatch)
     assert not all(sound())
 
 
-SLOW = [
-    pytest.param(name, marks=pytest.mark.slow) for name in ("oue", "subset", "hadamard", "orr-open", "orappor-open")
-]
+LONG = ("krr", "oue", "subset", "hadamard", "orr-open", "orappor-open")
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in LONG]
 
 
-@pytest.mark.parametrize("name", ["warner", "krr", *SLOW])
+@pytest.mark.parametrize("name", ["warner", *SLOW])
 def test_a_larger_crowd_a_larger_delta_and_a_smaller_epsilon_hide_more(name: str) -> None:
     survey = SMALL[name]
     by_n = [dn.crowd(survey, n=n).epsilon for n in (1, 20, 400, 8_000)]

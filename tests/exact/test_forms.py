@@ -1,8 +1,9 @@
 """Forms: the exact joint law of the packed bytes, the total epsilon as a rational, and mutants of the client."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -79,13 +80,21 @@ REPORTS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMS)
+# Three parts of two stages each have so many outcomes that their law takes seconds.
+LONG = {"two stages of a pair, split", "two stages of a pair, sampled"}
+
+
+def by_length(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in names]
+
+
+@pytest.mark.parametrize("name", by_length(FORMS))
 def test_law_of_the_bytes_is_the_product_of_the_published_channels(name: str) -> None:
     form = FORMS[name]
     assert form_violations(form, every_answer(form)) == set()
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", by_length(FORMS))
 def test_the_total_epsilon_is_the_largest_over_all_pairs_of_answers(name: str) -> None:
     """As a rational: the worst ratio of two complete sets of answers is `odds`, no more and no less."""
     form = FORMS[name]
@@ -96,7 +105,7 @@ def test_the_total_epsilon_is_the_largest_over_all_pairs_of_answers(name: str) -
     assert form.epsilon_report <= form.epsilon_spent <= form.epsilon
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("name", by_length(REPORTS))
 def test_pairs_and_skipped_questions_keep_their_second_stage(name: str) -> None:
     """However the budget is used: what one report spends, and what all do, as rationals, by the bytes and in words."""
     form = FORMS[name]

@@ -43,12 +43,12 @@ def devices(form: Form, kind: type[Any]) -> Callable[[Mapping[str, object], int]
 @pytest.mark.parametrize(
     ("form", "kind", "told"),
     [
-        (SPLIT, BudgetPerQuestion, "privacy"),
+        pytest.param(SPLIT, BudgetPerQuestion, "privacy", marks=pytest.mark.slow),
         (SAME, SharedWords, "privacy"),
         (SAMPLED, DrawnByAnswer, "drawn"),
         (SAMPLED, NotDrawnInClear, "format"),
         (SEEN, HarmlessNeverNoisy, "privacy"),
-        (UNEVEN["sensitive, split"], WholeBudgetForTheSensitive, "privacy"),
+        pytest.param(UNEVEN["sensitive, split"], WholeBudgetForTheSensitive, "privacy", marks=pytest.mark.slow),
     ],
 )
 def test_faults_are_found(form: Form, kind: type[Any], told: str) -> None:

@@ -134,6 +134,7 @@ def test_what_cannot_be_planned_is_refused_in_a_sentence(name: str) -> None:
     assert str(caught.value) == sentence
 
 
+@pytest.mark.slow
 def test_what_no_budget_reaches_is_told() -> None:
     with pytest.raises(PlanError, match=r"max_error of 'smokes' must be at least 0.08\d+ with 100 people, got 0.001"):
         dn.plan(TWO, n=100, max_error=0.001)

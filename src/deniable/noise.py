@@ -12,6 +12,7 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import chain
+from operator import mod
 
 __all__ = ["DerivedEntropy", "Entropy", "OsEntropy"]
 
@@ -125,7 +126,7 @@ class Entropy(ABC):
             raise ValueError(f"bound must be between {count}, the numbers to draw, and 2**{self.width}, got {bound}")
         bounds, words = range(bound, bound - count, -1), self.words(count)
         if max(words, default=0) < span - bound:  # below the limit of every bound
-            return [word % below for word, below in zip(words, bounds, strict=True)]
+            return list(map(mod, words, bounds))
         drawn = chain(words, iter(self.word, None))  # without an end
         return [next(word for word in drawn if word < span - span % below) % below for below in bounds]
 

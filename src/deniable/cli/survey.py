@@ -194,6 +194,8 @@ def _budgets(given: str, symbols: list[str] | int | None) -> dict[Any, str]:
     for part in given.split(","):
         name, _, budget = part.rpartition("=")
         (symbol,) = some_of(name, symbols) or [""]
+        if symbol in found:
+            raise DeniableError(f"--epsilon must have one budget for every answer, got two for {symbol!r}")
         found[symbol] = budget.strip()
     return found
 

@@ -25,10 +25,15 @@ _FEW_FOR_ONE = (
 
 
 class _Unmoved(dict[int, int]):
-    """The numbers 0, 1, 2, ..., in their places but for those that have moved."""
+    """The numbers 0, 1, 2, ... without one of them, in their places but for those that have moved."""
+
+    __slots__ = ("without",)
+
+    def __init__(self, without: int) -> None:
+        self.without = without
 
     def __missing__(self, place: int) -> int:
-        return place
+        return place + (place >= self.without)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -113,19 +118,23 @@ class Subset(HitOrMiss):
     def randomize(self, cells: Sequence[int], entropy: Entropy) -> int:
         (truth,) = cells
         word = entropy.word()
-        drawn = [other + (other >= truth) for other in self._drawn(self.cells - 1, entropy)]
+        drawn = self._drawn(truth, entropy)
         if word < self.inside:
             drawn[-1] = truth
         return _bits(drawn)
 
-    def _drawn(self, among: int, entropy: Entropy) -> list[int]:
-        """w distinct numbers below `among`: a shuffle that stops after w steps."""
+    def _drawn(self, without: int, entropy: Entropy) -> list[int]:
+        """w distinct cells other than `without`, which may be none of them: a shuffle that stops after w steps."""
+        among = self.cells - (without < self.cells)
         # Which of the two it is depends on the survey alone; they hold the same numbers.
-        places = list(range(among)) if among <= _FEW_FOR_ONE * self.size else _Unmoved()
+        few = among <= _FEW_FOR_ONE * self.size
+        places = [*range(without), *range(without + 1, self.cells)] if few else _Unmoved(without)
+        drawn = []
         for step, beyond in enumerate(entropy.falling_below(among, self.size)):
             place = step + beyond
-            places[step], places[place] = places[place], places[step]
-        return list(map(places.__getitem__, range(self.size)))
+            drawn.append(places[place])
+            places[place] = places[step]  # the place of this step is not looked at again
+        return drawn
 
     def allows(self, response: int) -> bool:
         return 0 <= response < self.outputs and response.bit_count() == self.size
@@ -181,12 +190,9 @@ class Subset(HitOrMiss):
 
 
 def _bits(cells: Sequence[int]) -> int:
-    """The number with these bits.
+    """The number with these bits, each of which is given once.
 
     >>> _bits([0, 3])
     9
     """
-    found = 0
-    for cell in cells:
-        found |= 1 << cell
-    return found
+    return sum(map((1).__lshift__, cells))

@@ -76,7 +76,15 @@ class Privacy:
         ----------
         given, other : symbol
             The answer that is given, and the one that is claimed instead.
+
+        Raises
+        ------
+        SurveyError
+            If the matrix does not have one of them.
         """
+        for answer in (given, other):
+            if answer not in self.answers:
+                raise SurveyError(f"given and other must be answers of this matrix, got {answer!r}")
         return _log(self.ratios[self.answers.index(given)][self.answers.index(other)])
 
     def chart(self) -> Picture:
@@ -156,7 +164,8 @@ class Privacy:
 
 
 def _shade(value: float, top: float) -> str:
-    return "∞" if math.isinf(value) else SHADES[math.ceil((len(SHADES) - 1) * value / top) if top else 0]
+    # Equal budgets differ in their last digits, since each row is rounded for itself: they have one shade.
+    return "∞" if math.isinf(value) else SHADES[math.ceil((len(SHADES) - 1) * value / top - 1e-6) if top else 0]
 
 
 def _cell(value: float, top: float) -> str:

@@ -143,6 +143,10 @@ def test_new_does_not_replace_a_survey_unless_told_to(capsys: pytest.CaptureFixt
             "--mechanism krr --symbols a,b --epsilon 1 --cells 4",
             "--cells must not be given for krr, which has no use for it",
         ),
+        (
+            "--mechanism krr --symbols a,b --epsilon a=1,a=2,b=1",
+            "--epsilon must have one budget for every answer, got two for 'a'",
+        ),
         ("--mechanism warner --epsilon 1 --other x", "--other must not be given for warner, which has no use for it"),
         (
             "--mechanism orr --epsilon 1 --cells 8 --cohorts 4 --hashes 2",

@@ -195,6 +195,13 @@ def test_privacy_of_open_surveys() -> None:
     assert dn.krr(symbols=300, epsilon=1).privacy([5, 7]).between(5, 7) <= 1
 
 
+def test_equal_budgets_have_one_shade_and_another_answer_none() -> None:
+    found = dn.krr(symbols=list("abcd"), epsilon=dict(zip("abcd", (1, 2, 2, 0.5), strict=True))).privacy()
+    assert str(found).splitlines()[-1].split() == ["d", *["▒", "0.50"] * 3, "0"]
+    with pytest.raises(SurveyError, match="given and other must be answers of this matrix, got 'e'"):
+        found.between("a", "e")
+
+
 def test_a_large_matrix_is_drawn_small() -> None:
     text = str(dn.sensitive(60, sensitive=range(10), epsilon=1).privacy()).splitlines()
     assert text[1].startswith("0  ")

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from deniable.errors import DecodeError
 from deniable.relations.collapsing import read_table
-from deniable.relations.fitting import maximise, share_errors
+from deniable.relations.fitting import maximise, share_limits
 from deniable.relations.model_rows import covariates_of
 from deniable.relations.outcome_models import OutcomeModel
 from deniable.relations.problem import ReportLikelihood
-from deniable.relations.profile import profile_limits
+from deniable.relations.profile import all_profile_limits
 from deniable.relations.shown_regression import fit_as_json, fit_as_text
 from deniable.relations.term_tests import OBSERVED, lr_test, wald_test
 from deniable.survey import Survey
@@ -232,13 +232,7 @@ class Regression:
 
         self._check_independent()
         errors = np.sqrt(np.diag(self.covariance_scaled))
-        size = self.problem.outcome_size
-        steps = np.where(np.isfinite(errors) & (errors > 0), errors, 1.0)[:size]
-        z = float(-ndtri(alpha / 2))
-        if self.is_linear and self.unknown.any():  # the likelihood has no maximum
-            return np.tile([-np.inf, np.inf], (size, 1))
-        found = [profile_limits(self.problem, self.theta, place, z, float(steps[place])) for place in range(size)]
-        return np.asarray(found) / self._units[:, None]
+        return all_profile_limits(self.problem, self.theta, errors, float(-ndtri(alpha / 2))) / self._units[:, None]
 
     def predict(self, data: Any = None, *, level: float | None = None) -> Any:
         """The share of every answer at some covariates; of numbers, the mean.
@@ -309,8 +303,7 @@ class Regression:
         x, shift = self.problem.x[0], self.problem.offset
         shares = w @ self.model.shares(self.theta[:size], x, shift)
         if np.ptp(x, axis=0).max() == 0 and not shift.any() and self.cov_type == OBSERVED:
-            reach = self._quantile(level) * share_errors(self.problem.likely, self.problem.weights, shares)
-            low, high = np.maximum(shares - reach, 0.0), np.minimum(shares + reach, 1.0)
+            low, high = share_limits(self.problem.likely, self.problem.weights, shares, self._quantile(level))
         else:
             slopes = np.einsum("i,isp->sp", w, self.model.share_slopes(self.theta[:size], x, shift))[None]
             (low,), (high,) = self._limits(shares[None], slopes, self._finite()[:size, :size], level)
@@ -377,7 +370,7 @@ class Regression:
         start = np.zeros(null.size)
         if self.is_linear:
             start[0], start[-1] = float(np.mean(self.problem.x[0] @ self.theta[: len(self.terms)])), self.theta[-1]
-        return maximise(null.value, null.parts, start).value
+        return maximise(null.value, null.parts, start, null.model.longest).value
 
     def to_json(self) -> dict[str, Any]:
         """The fit as a JSON object; None stands for what is infinite or not a number.

@@ -4,8 +4,9 @@ Each gives, for rows of covariates, the log-likelihood of a row's report, its sc
 the truth summed out: log f = log sum_s L[s] pi_s(x).
 """
 
+import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,8 @@ def _sigma(theta: Floats) -> float:
 
 class OutcomeModel(Protocol):
     """What a fit asks of a model; `size` is the number of parameters for p covariates."""
+
+    longest: ClassVar[float]  # how far a parameter goes in one step of a search, at most
 
     def size(self, p: int) -> int: ...
 
@@ -46,6 +49,7 @@ class Logit:
     4
     """
 
+    longest: ClassVar[float] = 5.0  # log odds: further away shares are 0 or 1, and the way back looks flat
     answers: int
     base: int
 
@@ -112,6 +116,7 @@ class Normal:
     3
     """
 
+    longest: ClassVar[float] = math.inf
     edges: tuple[float, ...]
 
     def size(self, p: int) -> int:
@@ -129,9 +134,10 @@ class Normal:
         sigma = _sigma(theta)
         z = (np.asarray(self.edges)[None, :] - (x @ theta[:-1] + offset)[:, None]) / sigma
         # From the nearer tail, so that far bins keep their digits.
-        below = ndtr(z)
-        above = ndtr(-z)
-        return np.asarray(np.where(z[:, 1:] <= 0, below[:, 1:] - below[:, :-1], above[:, :-1] - above[:, 1:]))
+        tail = ndtr(-np.abs(z))
+        low, high = tail[:, :-1], tail[:, 1:]
+        above = np.where(z[:, :-1] > 0, low, 1 - low) - high
+        return np.asarray(np.where(z[:, 1:] <= 0, high - low, above))
 
     def value(self, theta: Floats, x: Floats, likely: Floats, offset: Floats) -> Floats:
         return np.asarray(np.log(np.maximum((self.shares(theta, x, offset) * likely).sum(axis=1), _TINY)))

@@ -4,6 +4,7 @@ With a randomised covariate z the likelihood of a row is sum_z rho_z(x) R[z] f(x
 the clear covariates, fitted together with the regression.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,10 +70,14 @@ class ReportLikelihood:
         """The score of every row, shape (rows, parameters)."""
         return self._all(theta)[1]
 
-    def parts(self, theta: Floats) -> tuple[float, Floats, Floats, Floats]:
-        """Log-likelihood, score, observed information, and that of the complete data."""
+    def parts(self, theta: Floats) -> tuple[float, Floats, Floats, Floats, Callable[[], Floats]]:
+        """Log-likelihood, score, observed information, that of the complete data, and the sum of scores' squares."""
         logs, scores, observed, complete = self._all(theta)
-        return float(self.weights @ logs), self.weights @ scores, observed, complete
+
+        def squares() -> Floats:
+            return np.asarray((scores * self.weights[:, None]).T @ scores)
+
+        return float(self.weights @ logs), self.weights @ scores, observed, complete, squares
 
     def _all(self, theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         if self.hidden is None:

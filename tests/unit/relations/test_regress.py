@@ -152,7 +152,7 @@ def test_scores_and_information_are_the_derivatives(model: Any, hidden: bool) ->
         more = {"hidden": rng.random((rows, 3)), "clear": np.column_stack([np.ones(rows), rng.normal(size=rows)])}
     problem = ReportLikelihood(model, x, rng.random((rows, 3)), rng.normal(size=rows) / 4, 1 + rng.random(rows), **more)
     theta = rng.normal(size=problem.size) / 2
-    value, score, observed, _ = problem.parts(theta)
+    value, score, observed, _, squares = problem.parts(theta)
     assert value == pytest.approx(problem.value(theta))
     step = 1e-5
     for place in range(problem.size):
@@ -162,6 +162,8 @@ def test_scores_and_information_are_the_derivatives(model: Any, hidden: bool) ->
         assert (problem.value(up) - problem.value(down)) / (2 * step) == pytest.approx(score[place], abs=1e-6)
         bent = (problem.parts(up)[1] - problem.parts(down)[1]) / (2 * step)
         assert -bent == pytest.approx(observed[place], abs=1e-5)
+    each = problem.scores(theta)
+    assert squares() == pytest.approx(sum(w * np.outer(one, one) for w, one in zip(problem.weights, each, strict=True)))
 
 
 def test_every_table_gives_the_same_fit(tmp_path: Path) -> None:
@@ -486,6 +488,57 @@ def test_profile_limits_are_open_where_only_one_side_is_known() -> None:
     assert -6 < high < -1
     assert fit.shares().loc["yes", "low"] == 0
     assert 0 < fit.shares().loc["yes", "high"] < 0.1
+
+
+def test_profile_limits_hold_where_another_coefficient_has_no_finite_estimate() -> None:
+    """One corner says yes: the likelihood rises for ever along a ridge, and looks flat where a search ends."""
+    corners = [(x, g) for x in range(-2, 3) for g in (0, 1)]
+    said = [50 if not g else 75 if x == 2 else 60 for x, g in corners]
+    x, g = (np.repeat([corner[place] for corner in corners], 2) for place in (0, 1))
+    rows = {"y": [0, 1] * 10, "x": x, "g": g, "n": [count for yes in said for count in (500 - yes, yes)]}
+    survey = dn.warner(epsilon=2)
+    fit = dn.regress("y ~ x + g", rows, survey=survey, counts="n")
+    assert fit.unknown.tolist() == [True, False, True]
+    limits = fit.conf_int(method="profile")
+    assert limits.loc["Intercept", 0] == -np.inf
+    assert limits.loc["g", 1] == np.inf
+    ones = np.ones(20)
+    for term, right, column, side in (("Intercept", "0 + x + g", ones, 1), ("x", "g", x, 0), ("g", "x", g, 0)):
+        off = float(limits.loc[term, side]) * column
+        held = dn.regress(f"y ~ {right}", rows | {"off": off}, survey=survey, counts="n", offset="off", starts=20)
+        assert 2 * (fit.llf - held.llf) == pytest.approx(1.959964**2, rel=1e-3)
+
+
+def test_numbers_in_other_units_have_the_same_fit() -> None:
+    """Incomes, not thousands of them: coefficients and limits of both kinds are a thousand times as large."""
+    x = np.arange(600) % 5
+    reports = np.random.default_rng(4).integers(0, 8, 600)
+    found = [dn.regress("y ~ x", {"y": reports, "x": x}, survey=dn.number(0, top, 30, bins=8)) for top in (80, 80_000)]
+    assert all(fit.converged for fit in found)
+    for method in ("wald", "profile"):
+        small, large = (fit.conf_int(method=method).to_numpy()[:2] for fit in found)
+        assert large == pytest.approx(1000 * small, rel=1e-3)
+
+
+def test_shares_have_limits_about_the_estimate_that_may_be_negative() -> None:
+    """Fewer say no than anybody can explain: limits are those of the cross-table, and not as far above zero."""
+    designs = {"a": dn.design("forced", p=0.7, yes=0.2), "b": dn.design("forced", p=0.7, yes=0.1)}
+    counts = {"a": {"yes": 431_000, "no": 569_000}, "b": {"yes": 330_000, "no": 670_000}}
+    rows = {"said": ["yes", "no"] * 2, "group": list("aabb"), "n": [n for one in counts.values() for n in one.values()]}
+    fit = dn.regress("said ~ 1", rows, survey=designs, group="group", counts="n", noncompliance="no")
+    tallies = {name: dn.count(designs[name], counts[name]) for name in designs}
+    table = dn.crosstab({"all": tallies, "again": tallies}, noncompliance="no")
+    assert table.conditional()[0, 2] == 0
+    low, high = table.conditional_intervals()[0].T
+    found = fit.shares()
+    assert found["share"].iloc[2] == pytest.approx(0, abs=1e-6)
+    assert found["high"].to_numpy() == pytest.approx(high, abs=4e-4)
+    assert found["low"].to_numpy()[:2] == pytest.approx(low[:2], abs=4e-4)
+
+
+def test_a_share_that_nobody_has_is_not_known_better_than_without_noise() -> None:
+    fit = dn.regress("y ~ 1", {"y": [0], "n": [50]}, survey=dn.warner(epsilon=30), counts="n")
+    assert fit.shares().loc["yes"].tolist() == pytest.approx([0, 0, 1.959964**2 / (50 + 1.959964**2)], abs=1e-6)
 
 
 def test_methods_that_do_not_fit_are_refused() -> None:

@@ -370,7 +370,7 @@ class Regression:
         start = np.zeros(null.size)
         if self.is_linear:
             start[0], start[-1] = float(np.mean(self.problem.x[0] @ self.theta[: len(self.terms)])), self.theta[-1]
-        return maximise(null.value, null.parts, start, null.model.longest).value
+        return maximise(null.value, null.parts, start, null.reach).value
 
     def to_json(self) -> dict[str, Any]:
         """The fit as a JSON object; None stands for what is infinite or not a number.

@@ -5,7 +5,6 @@ not, with the sum of the squares of all scores (Berndt, Hall, Hall and Hausman, 
 and never negative; and where scores say nothing, with the information of the complete data (expectation maximisation).
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ MAX_STEPS = 200  # of Newton from one start
 GRADIENT = 1e-9  # stop where a Newton step would gain less than this, in units of log-likelihood
 RIDGE = 1e-10  # of the information of the complete data: keeps a step finite along what the data do not say
 RANGE = 1e-20  # of the largest information: parameters with less are taken to have so much
+LONGEST = 5.0  # log odds that a step changes, at most: far away shares are 0 or 1, and the way back looks flat
 FLAT = 1e-7  # information of a direction, against that of the complete data, below which it counts as none
 FAR = 40.0  # in log odds, where covariates have mean square one: no share beyond is told from zero
 
@@ -35,8 +35,10 @@ class Fit:
     steps: int
 
 
-def maximise(value: Callable[[Floats], float], parts: Parts, start: Floats, longest: float = math.inf) -> Fit:
-    """Climb from one start; no step changes a parameter by more than `longest`.
+def maximise(
+    value: Callable[[Floats], float], parts: Parts, start: Floats, reach: Callable[[Floats], float] = lambda move: 0.0
+) -> Fit:
+    """Climb from one start; `reach` says by how much a step changes log odds at most.
 
     >>> def parts(t):
     ...     return -float(t @ t), -2 * t, 2 * np.eye(len(t)), 2 * np.eye(len(t)), lambda: np.eye(len(t))
@@ -53,7 +55,7 @@ def maximise(value: Callable[[Floats], float], parts: Parts, start: Floats, long
             return Fit(theta, now, False, step)
         if gain < GRADIENT:  # too little for a comparison of sums; the last step is taken as it is
             return Fit(theta + move, now, True, step)
-        length, best = min(1.0, longest / float(np.abs(move).max())), -np.inf
+        length, best = min(1.0, LONGEST / max(reach(move), LONGEST)), -np.inf
         while length > 1e-8:
             best = value(theta + length * move)
             if best >= now + 1e-4 * length * gain:

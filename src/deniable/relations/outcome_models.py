@@ -4,9 +4,8 @@ Each gives, for rows of covariates, the log-likelihood of a row's report, its sc
 the truth summed out: log f = log sum_s L[s] pi_s(x).
 """
 
-import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +24,6 @@ def _sigma(theta: Floats) -> float:
 
 class OutcomeModel(Protocol):
     """What a fit asks of a model; `size` is the number of parameters for p covariates."""
-
-    longest: ClassVar[float]  # how far a parameter goes in one step of a search, at most
 
     def size(self, p: int) -> int: ...
 
@@ -49,7 +46,6 @@ class Logit:
     4
     """
 
-    longest: ClassVar[float] = 5.0  # log odds: further away shares are 0 or 1, and the way back looks flat
     answers: int
     base: int
 
@@ -116,7 +112,6 @@ class Normal:
     3
     """
 
-    longest: ClassVar[float] = math.inf
     edges: tuple[float, ...]
 
     def size(self, p: int) -> int:

@@ -66,6 +66,13 @@ class ReportLikelihood:
         logs, _ = self._mixed(theta)
         return float(self.weights @ np.logaddexp.reduce(logs, axis=1))
 
+    def reach(self, move: Floats) -> float:
+        """By how much a step changes the log odds of anybody's answer, at most; nothing for numbers."""
+        if not isinstance(self.model, Logit):
+            return 0.0
+        steps = move[: self.outcome_size].reshape(self.model.answers - 1, -1).T
+        return max(float(np.abs(x @ steps).max()) for x in self.x)
+
     def scores(self, theta: Floats) -> Floats:
         """The score of every row, shape (rows, parameters)."""
         return self._all(theta)[1]

@@ -200,6 +200,24 @@ def test_weights_of_one_kind_change_nothing_but_the_standard_errors() -> None:
     assert robust.bse.to_numpy() == pytest.approx(plain.bse.to_numpy(), rel=0.1)
 
 
+def test_weights_that_sum_to_one_are_as_good_as_their_multiples() -> None:
+    """Reports of much noise tell little of one person; weights of a millionth are no less known for that."""
+    survey = dn.warner(epsilon="1/4")
+    data = {"y": np.arange(6000) % 2, "x": np.arange(6000) % 5 % 3, "w": np.where(np.arange(6000) % 7, 1.0, 2.0)}
+    plain = dn.regress("y ~ x", data, survey=survey, weights="w")
+    for factor in (1e-7, 1e300):
+        found = dn.regress("y ~ x", data | {"w": factor * data["w"]}, survey=survey, weights="w")
+        assert found.notes == plain.notes == ()
+        assert found.params.to_numpy() == pytest.approx(plain.params.to_numpy(), abs=1e-6)
+        assert found.bse.to_numpy() == pytest.approx(plain.bse.to_numpy(), rel=1e-6)
+
+
+def test_rows_without_a_count_are_left_out() -> None:
+    survey = DESIGNS["forced"]
+    rows = {"said": ["no", "yes", "no"], "n": [700, 300, None]}
+    assert dn.regress("said ~ 1", rows, survey=survey, counts="n").nobs == 1000
+
+
 def test_clusters_of_one_person_are_the_robust_errors_and_doubled_people_count_once() -> None:
     survey = DESIGNS["forced"]
     data = people(survey) | {"who": np.arange(4000)}
@@ -427,8 +445,18 @@ WARNER = DESIGNS["warner"]
             "said ~ x",
             BASE | {"c": [0] * 80},
             {"clusters": "c"},
-            "every stratum must have at least two clusters",
+            "clusters must be at least two for their standard errors, got 1",
         ),
+        (
+            "said ~ x",
+            BASE | {"s": [0] * 79 + [1]},
+            {"strata": "s"},
+            "every stratum must have at least two people, got one with 1; merge strata",
+        ),
+        ("said ~ x", BASE | {"n": [np.inf] * 80}, {"counts": "n"}, "whole numbers of people from 0 on, 2**53 in all"),
+        ("said ~ x", BASE | {"n": [2**50] * 80}, {"counts": "n"}, "whole numbers of people from 0 on, 2**53 in all"),
+        ("said ~ x", BASE | {"x": [[1]] * 80}, {}, "columns must have one value in each row, got lists or tables"),
+        ("said ~ x", BASE | {"n": [0] * 80}, {"counts": "n"}, "data must have people, got none: no rows, or rows that"),
         (
             "said ~ x",
             BASE,
@@ -507,6 +535,24 @@ def test_profile_limits_hold_where_another_coefficient_has_no_finite_estimate() 
         off = float(limits.loc[term, side]) * column
         held = dn.regress(f"y ~ {right}", rows | {"off": off}, survey=survey, counts="n", offset="off", starts=20)
         assert 2 * (fit.llf - held.llf) == pytest.approx(1.959964**2, rel=1e-3)
+
+
+def test_years_and_years_since_then_have_the_same_fit() -> None:
+    """A constant hardly tells a calendar year from itself; log odds at the year 0 are thousands."""
+    data = people(DESIGNS["forced"], 500)
+    since, years = (
+        dn.regress("said ~ t", data | {"t": first + data["old"]}, survey=DESIGNS["forced"]) for first in (0, 1990)
+    )
+    assert years.notes == ()
+    assert years.llf == pytest.approx(since.llf, abs=1e-6)
+    assert years.params["t"] == pytest.approx(since.params["t"], abs=1e-6)
+    assert years.bse["t"] == pytest.approx(since.bse["t"], rel=1e-6)
+    assert years.params["Intercept"] == pytest.approx(since.params["Intercept"] - 1990 * since.params["t"], rel=1e-6)
+    for method in ("wald", "profile"):
+        found, wanted = (fit.conf_int(method=method).loc["t"].to_numpy() for fit in (years, since))
+        assert found == pytest.approx(wanted, abs=1e-3)
+    found, wanted = (fit.predict({"t": [first, first + 3]}, level=0.95) for fit, first in ((years, 1990), (since, 0)))
+    assert found.to_numpy() == pytest.approx(wanted.to_numpy(), abs=1e-6)
 
 
 def test_numbers_in_other_units_have_the_same_fit() -> None:

@@ -200,7 +200,6 @@ REFUSED: list[tuple[Any, tuple[Any, ...], str]] = [
     (FormTally(FORM), ("smokes", "age"), "tally must hold answers to 'smokes' and 'age', got none"),
     (FormTally(FORM), ("smokes", "smokes"), "rows and columns must name two different questions, got smokes twice"),
     (FormTally(FORM), ("smokes", "city"), "must be related in the form to be tabulated together, got smokes and city"),
-    (FormTally(FORM), ("smokes", "smokes"), "must be related"),
     (FormTally(FORM), ("smokes",), "must name two related questions"),
 ]
 

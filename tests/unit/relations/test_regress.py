@@ -486,6 +486,23 @@ def test_perfect_separation_has_infinite_errors_and_says_so() -> None:
     assert "no finite estimate" in repr(fit)
 
 
+def test_predictions_from_a_coefficient_without_an_estimate_may_be_anything() -> None:
+    """All of one region say yes. Nothing is known of it from the others; of everybody, as much as they are."""
+    rows = {"y": [0, 1, 1], "region": ["n", "n", "s"], "n": [200, 200, 100]}
+    fit = dn.regress("y ~ region", rows, survey=dn.warner(epsilon=6), counts="n")
+    assert fit.unknown.tolist() == [False, True]
+    found = fit.predict({"region": ["n", "s"]}, level=0.95)
+    low, high = found["yes", "low"], found["yes", "high"]
+    assert 0.4 < low[0] < 0.5 < high[0] < 0.6
+    assert (low[1], high[1]) == (0, 1)
+    share, low, high = fit.shares().loc["yes"]
+    assert share == pytest.approx(0.6, abs=1e-3)
+    assert 0.3 < low < 0.4
+    assert 0.6 < high < 0.7
+    number = dn.regress("y ~ x", {"y": [3, 4], "x": [0, 1]}, survey=dn.number(0, 10, 1, bins=8))
+    assert number.predict({"x": [0]}, level=0.95)[["low", "high"]].to_numpy().tolist() == [[-np.inf, np.inf]]
+
+
 def test_missing_values_are_dropped_and_counted() -> None:
     fit = dn.regress("said ~ x", {"said": ["no", "yes", None, "no"], "x": [1, 2, 3, None]}, survey=WARNER)
     assert (fit.nobs, fit.dropped) == (2, 2)

@@ -1,17 +1,17 @@
 """What intervals of regressions on reports cover, and how precise they are against theory: docs/results/relations.md.
 
-    python -m studies.regressions --seconds 400 --processes 16 --repeats 1000
+    python -m studies.regressions                               # writes docs/results/regressions.csv
     python -m studies.regressions --only "crosswise, 1/4 500"   # other rows of the file stay as they are
+    python -m studies.regressions --missing                     # rows that have had fewer repeats
 
 Rows are drawn by their covariates, a truth, and a report from the exact channel of the survey; the study needs no table
-and no formula. A setting that has not had its repeats when the time is up says how many it had.
+and no formula. A row is written as soon as it has its repeats.
 """
 
 import argparse
 import csv
 import itertools
 import os
-import time
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -27,12 +27,12 @@ from scipy.stats import t as student
 import deniable as dn
 from deniable.relations.collapsing import CollapsedRows
 from deniable.relations.estimating import Estimated, estimated
-from deniable.relations.fitting import share_errors
+from deniable.relations.fitting import share_limits
 from deniable.relations.likelihoods import report_likelihoods
 from deniable.relations.model_rows import bin_edges
 from deniable.relations.outcome_models import Logit, Normal, OutcomeModel
 from deniable.relations.problem import ReportLikelihood
-from deniable.relations.profile import profile_limits
+from deniable.relations.profile import all_profile_limits
 from deniable.survey import Survey
 
 Floats = npt.NDArray[np.float64]
@@ -43,9 +43,11 @@ SEED = bytes(range(16))
 LEVEL = 0.95
 PEOPLE = (500, 5_000, 100_000)
 PROFILED = 5_000  # people up to whom profile limits are looked at, too: beyond they are Wald's
+PARTS = 8  # of a setting's repeats, each with a generator of its own
 CLUSTERS = 60  # of each sample with clusters
 ALIKE = 0.3  # correlation, within a cluster, of the normal scores that decide the truths
 NAMES = "model", "survey", "errors", "people"  # columns that name a row
+CORNERS = np.array([[1.0, a, b] for a in range(-2, 3) for b in (0, 1)])  # the covariates of all rows
 SIGMA = 8.0  # of the linear model, on a scale from 0 to 100
 
 # Coefficients of a constant, a number from -2 to 2 and a group, a row for each answer but the first.
@@ -75,7 +77,6 @@ class Repeats:
     covered: list[npt.NDArray[np.bool_]] = field(default_factory=list)
     profiled: list[npt.NDArray[np.bool_]] = field(default_factory=list)
     z: list[Floats] = field(default_factory=list)
-    errors: list[Floats] = field(default_factory=list)
     plain: list[Floats] = field(default_factory=list)  # deviations of the fit on the same people's true answers
     private: list[Floats] = field(default_factory=list)
     theory: Floats | None = None  # standard errors of both, by the expected information
@@ -150,13 +151,20 @@ class Channel:
     def draw(self, truth: Ints, rng: np.random.Generator) -> Ints:
         """A number for cohort and report together."""
         cohort = rng.integers(0, len(self.law), len(truth))
-        chance = self.law[cohort, truth].cumsum(axis=1)
-        report = (rng.random(len(truth))[:, None] > chance[:, :-1]).sum(axis=1)
+        law = self.law.reshape(-1, len(self.responses))
+        report = picked(law, cohort * self.law.shape[1] + truth, rng.random(len(truth)))
         return np.asarray(cohort * len(self.responses) + report)
 
     def likely(self, drawn: Ints) -> Floats:
         cohort, report = np.divmod(drawn, len(self.responses))
         return report_likelihoods(self.survey, cohort, self.responses[report], self.symbols)
+
+
+def picked(law: Floats, row: Ints, u: Floats) -> Ints:
+    """Places drawn from rows of a table of chances, by uniform numbers: all rows are looked up as one long one."""
+    ends = law.cumsum(axis=1)
+    ends[:, -1] = 1.0
+    return np.asarray(np.searchsorted((ends + np.arange(len(ends))[:, None]).ravel(), u + row) - row * law.shape[1])
 
 
 _CHANNELS: dict[tuple[str, tuple[Any, ...]], Channel] = {}
@@ -172,6 +180,21 @@ def channel(survey: Survey, symbols: tuple[Any, ...]) -> Channel:
 def shares(truth: Floats, x: Floats) -> Floats:
     """The logit model, the first answer as base."""
     return Logit(len(truth) + 1, 0).shares(truth.ravel(), x, np.zeros(len(x)))
+
+
+def distinct(columns: list[Any]) -> tuple[Ints, Ints]:
+    """Distinct rows of columns of whole numbers, in order, and how often each is there: one number stands for a row."""
+    code, ends = np.zeros(len(columns[0]), np.int64), []
+    for column in columns:
+        low, high = int(column.min()), int(column.max())
+        code = code * (high - low + 1) + (column.astype(np.int64) - low)
+        ends.append((low, high - low + 1))
+    code, counts = np.unique(code, return_counts=True)
+    rows = np.empty((len(code), len(columns)), np.int64)
+    for place, (low, size) in reversed(list(enumerate(ends))):
+        code, rows[:, place] = np.divmod(code, size)
+        rows[:, place] += low
+    return rows, counts
 
 
 def one(setting: Setting, rng: np.random.Generator, seen: Repeats) -> None:
@@ -192,7 +215,8 @@ def one(setting: Setting, rng: np.random.Generator, seen: Repeats) -> None:
         value = x @ setting.truth[0] + SIGMA * score
         y = np.clip(np.searchsorted(edges, value) - 1, 0, len(edges) - 2)
     else:
-        y = (ndtr(score)[:, None] > shares(setting.truth, x).cumsum(axis=1)[:, :-1]).sum(axis=1)
+        corner = (2 * (x[:, 1] + 2) + x[:, 2]).astype(np.int64)
+        y = picked(shares(setting.truth, CORNERS), corner, ndtr(score))
     w = np.ones(n)
     if "weights" in setting.errors:
         # Those of the last answer are rarer in the sample, and weigh more: unweighted estimates would be off.
@@ -208,17 +232,17 @@ def one(setting: Setting, rng: np.random.Generator, seen: Repeats) -> None:
     if setting.model == "randomised covariate":
         hidden = channel(setting.surveys[1], ("a", "b"))
         keys.append(hidden.draw(x[:, 2].astype(np.int64), rng))
-    rows, counts = np.unique(np.column_stack(keys), axis=0, return_counts=True)
+    rows, counts = distinct(keys)
     x = np.column_stack([np.ones(len(rows)), rows[:, :2]])
-    likely = first.likely(rows[:, 2].astype(np.int64))
-    weights = counts * rows[:, 3]
+    likely = first.likely(rows[:, 2])
+    weights = (counts * rows[:, 3]).astype(float)
     collapsed = CollapsedRows(None, counts.astype(float), weights, weights * rows[:, 3], 0, int(counts.sum()))
     if hidden is None:
         problem = ReportLikelihood(model, (x,), likely, np.zeros(len(x)), weights)
     else:
         off, on = x.copy(), x.copy()
         off[:, 2], on[:, 2] = 0.0, 1.0
-        report = hidden.likely(rows[:, -1].astype(np.int64))
+        report = hidden.likely(rows[:, -1])
         problem = ReportLikelihood(model, (off, on), likely, np.zeros(len(x)), weights, report, x[:, :2])
     which = None if cluster is None else rows[:, 4]
     found = estimated(
@@ -245,12 +269,11 @@ def _non_compliance(setting: Setting, rng: np.random.Generator, seen: Repeats) -
     problem = ReportLikelihood(Logit(3, 0), (np.ones((4, 1)),), every, np.zeros(4), many)
     found = estimated(problem, CollapsedRows(None, many, many, many, 0, setting.people))
     shares = problem.model.shares(found.fit.theta, np.ones((1, 1)), np.zeros(1))[0]
-    error = share_errors(every, many, shares)
-    reach = float(ndtri((1 + LEVEL) / 2)) * error
+    z = float(ndtri((1 + LEVEL) / 2))
+    low, high = share_limits(every, many, shares, z)
     seen.unknown += int(found.unknown.any())
-    seen.covered.append((shares - reach <= SHARES) & (shares + reach >= SHARES))
-    seen.z.append((shares - SHARES) / error)
-    seen.errors.append(error)
+    seen.covered.append((low <= SHARES) & (high >= SHARES))
+    seen.z.append((shares - SHARES) * 2 * z / (high - low))
 
 
 def _note(setting: Setting, problem: ReportLikelihood, found: Estimated, seen: Repeats) -> None:
@@ -262,18 +285,18 @@ def _note(setting: Setting, problem: ReportLikelihood, found: Estimated, seen: R
     seen.unknown += int(found.unknown[:size].any())
     seen.covered.append(np.abs(away) <= student.ppf((1 + LEVEL) / 2, found.freedom) * errors)
     seen.z.append(away / errors)
-    seen.errors.append(errors)
     if setting.errors == "observed information" and setting.people <= PROFILED:
         z = float(ndtri((1 + LEVEL) / 2))
-        steps = np.where(np.isfinite(errors), errors, 1.0)
-        limits = [profile_limits(problem, found.fit.theta, place, z, float(steps[place])) for place in range(size)]
-        seen.profiled.append(np.array([low <= goal <= high for (low, high), goal in zip(limits, truth, strict=True)]))
+        with np.errstate(invalid="ignore"):
+            every = np.sqrt(np.diag(found.covariance))
+        limits = all_profile_limits(problem, found.fit.theta, every, z)[:size]
+        seen.profiled.append((limits[:, 0] <= truth) & (truth <= limits[:, 1]))
 
 
 def _against_plain(setting: Setting, x: Floats, y: Ints, keys: list[Any], found: Estimated, seen: Repeats) -> None:
     """The same people's true answers, fitted by the same code: each answer is a report that tells all."""
-    rows, counts = np.unique(np.column_stack([keys[0], keys[1], y]), axis=0, return_counts=True)
-    clear = np.eye(len(setting.symbols))[rows[:, 2].astype(int)]
+    rows, counts = distinct([keys[0], keys[1], y])
+    clear = np.eye(len(setting.symbols))[rows[:, 2]]
     matrix = np.column_stack([np.ones(len(rows)), rows[:, :2]])
     many = counts.astype(float)
     problem = ReportLikelihood(Logit(len(setting.symbols), 0), (matrix,), clear, np.zeros(len(rows)), many)
@@ -288,20 +311,19 @@ def _against_plain(setting: Setting, x: Floats, y: Ints, keys: list[Any], found:
 
 def _theory(setting: Setting) -> Floats:
     """How many times as large the errors are as those of true answers: from the expected information of both."""
-    corners = np.array([[1.0, a, b] for a in range(-2, 3) for b in (0, 1)])
     first = channel(setting.surveys[0], setting.symbols)
     reports = np.arange(len(first.law) * len(first.responses))
-    pi = shares(setting.truth, corners)
+    pi = shares(setting.truth, CORNERS)
     model, theta = Logit(len(setting.symbols), 0), setting.truth.ravel()
     flat = first.law.transpose(0, 2, 1).reshape(len(reports), -1) / len(first.law)
     total = np.zeros((len(theta), len(theta)))
     for report in reports:
         chance = pi @ flat[report]
         likely = np.broadcast_to(flat[report], pi.shape)
-        _, score, _, _ = model.parts(theta, corners, likely, np.zeros(len(corners)), np.ones(len(corners)))
-        total += (score * (chance / len(corners))[:, None]).T @ score
+        _, score, _, _ = model.parts(theta, CORNERS, likely, np.zeros(len(CORNERS)), np.ones(len(CORNERS)))
+        total += (score * (chance / len(CORNERS))[:, None]).T @ score
     *_, whole = model.parts(
-        theta, corners, np.ones(pi.shape), np.zeros(len(corners)), np.full(len(corners), 1 / len(corners))
+        theta, CORNERS, np.ones(pi.shape), np.zeros(len(CORNERS)), np.full(len(CORNERS), 1 / len(CORNERS))
     )
     return np.sqrt(np.diag(np.linalg.inv(total)) / np.diag(np.linalg.inv(whole)))
 
@@ -310,14 +332,12 @@ def title(setting: Setting) -> str:
     return f"{setting.model} {setting.name} {setting.people} {setting.errors}"
 
 
-def worked(place: int, part: int, repeats: int, until: float) -> tuple[int, Repeats]:
+def worked(place: int, part: int, repeats: int) -> tuple[int, Repeats]:
     """Some repeats of one setting."""
     setting = list(settings())[place]
     rng = np.random.default_rng([23, zlib.crc32(title(setting).encode()), part])
     seen = Repeats()
     for _ in range(repeats):
-        if time.time() > until:
-            break
         one(setting, rng, seen)
     return place, seen
 
@@ -350,34 +370,36 @@ def line(setting: Setting, parts: list[Repeats]) -> dict[str, object]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=1000)
-    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument("--repeats", type=int, default=1000, help="of each setting, a multiple of 8")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--output", type=Path, default=PAGE)
     parser.add_argument("--only", action="append", help="part of a row's model, survey, people and errors")
+    parser.add_argument("--missing", action="store_true", help="only rows that the file has with fewer repeats, or not")
     given = parser.parse_args()
-    every, until, parts = list(settings()), time.time() + given.seconds, 8
+    every = list(settings())
+    names = [tuple(map(str, (each.model, each.name, each.errors, each.people))) for each in every]
     wanted = [place for place, each in enumerate(every) if not given.only or any(o in title(each) for o in given.only)]
-    found: dict[int, list[Repeats]] = {}
-    with ProcessPoolExecutor(given.processes) as pool:
-        each = -(-given.repeats // parts)
-        asked = [pool.submit(worked, place, part, each, until) for part in range(parts) for place in wanted]
-        for done in as_completed(asked):
-            place, seen = done.result()
-            found.setdefault(place, []).append(seen)
     rows: dict[tuple[str, ...], dict[str, object]] = {}
-    if given.only and given.output.exists():
+    if (given.only or given.missing) and given.output.exists():
         with given.output.open(newline="") as file:
             rows = {tuple(row[name] for name in NAMES): dict(row) for row in csv.DictReader(file)}
-    for place in sorted(found):
-        if any(part.covered for part in found[place]):
-            row = line(every[place], found[place])
-            rows[tuple(str(row[name]) for name in NAMES)] = row
-            print(*row.values(), sep="\t", flush=True)
-    with given.output.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(next(iter(rows.values()))), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows.values())
+    if given.missing:
+        done = {name for name, row in rows.items() if int(str(row["repeats"])) >= given.repeats}
+        wanted = [place for place in wanted if names[place] not in done]
+    found: dict[int, list[Repeats]] = {place: [] for place in wanted}
+    with ProcessPoolExecutor(given.processes) as pool:
+        asked = [pool.submit(worked, place, part, given.repeats // PARTS) for place in wanted for part in range(PARTS)]
+        for future in as_completed(asked):
+            place, seen = future.result()
+            found[place].append(seen)
+            if len(found[place]) < PARTS:
+                continue
+            rows[names[place]] = line(every[place], found[place])
+            print(*rows[names[place]].values(), sep="\t", flush=True)
+            with given.output.open("w", newline="") as file:
+                writer = csv.DictWriter(file, list(rows[names[place]]), lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows[name] for name in names if name in rows)
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def _run(args: argparse.Namespace) -> None:
     if args.form is not None:
         plan_form(args)
         return
-    from deniable.planner import EffectPlan, Plan, plan
+    from deniable.planner import EffectPlan, NumberPlan, Plan, TextPlan, plan
 
     read = {name: symbols_from(args, name) for name in ("symbols", "candidates")} | {"shape": _shape(args)}
     if args.survey is not None:
@@ -121,8 +121,9 @@ def _run(args: argparse.Namespace) -> None:
     given = {name: value for name, value in vars(args).items() if name in signature(plan).parameters and name != "form"}
     with Reporter("planning") as report:
         found = plan(**given | read, progress=report)
-    if args.chart is not None and not hasattr(found, "chart"):
-        option = "--number" if args.number is not None else "--discover"
+    if args.chart is not None and isinstance(found, NumberPlan | TextPlan):
+        asked = next(name for name in ("number", "discover", "discover_above", "length") if given[name] is not None)
+        option = f"--{asked.replace('_', '-')}"
         raise DeniableError(f"--chart must not be given with {option}: there is one line to it, the square root of n")
     if args.output is not None:
         if args.survey is not None:

@@ -211,7 +211,6 @@ class SkewedLimits(Limits):
     third: Floats  # third cumulant
     step: Floats  # how far one report moves the mass
     collisions: Collisions | None = None
-    extra: float = 1.0  # reports added on the skewed side: one as Garwood's limits have it, a half as Jeffreys'
 
     @property
     def errors(self) -> Floats:
@@ -242,8 +241,8 @@ class SkewedLimits(Limits):
         known = np.isfinite(self.variance)
         variance = np.where(known, self.variance, 0.0)
         near = -ndtri(alpha / 2) * np.sqrt(variance)
-        added = variance + self.extra * self.step**2, np.abs(self.third) + self.extra * self.step**3
-        far = np.maximum(near, self.extra * self.step + _gamma_reach(*added, alpha / 2))
+        added = variance + self.step**2, np.abs(self.third) + self.step**3
+        far = np.maximum(near, self.step + _gamma_reach(*added, alpha / 2))
         right = self.third >= 0
         below, above = np.where(right, near, far), np.where(right, far, near)
         return np.where(known, below, np.inf), np.where(known, above, np.inf)
@@ -260,7 +259,7 @@ class SkewedLimits(Limits):
         # Elsewhere: the level at which the lower limit is zero, by bisection of its logarithm.
         met = None if self.collisions is None else self.collisions.part(bent)
         own = self.centre[bent], self.variance[bent], self.third[bent], self.step[bent]
-        part = SkewedLimits(*own, met, self.extra)
+        part = type(self)(*own, met)
         low, high = np.full(len(bent), -690.0), np.full(len(bent), np.log(2.0))
         for _ in range(30):
             middle = (low + high) / 2
@@ -270,19 +269,45 @@ class SkewedLimits(Limits):
         return np.asarray(found)
 
     def nominal(self) -> Limits:
-        return replace(self, extra=0.5)
+        return AverageSkewedLimits(self.centre, self.variance, self.third, self.step, self.collisions)
 
 
-def _gamma_reach(variance: Floats, third: Floats, tail: Floats) -> Floats:
-    """The upper quantile of the centred gamma distribution with these cumulants, third >= 0."""
-    from scipy.special import gammainccinv, ndtri
+@dataclass(frozen=True, slots=True)
+class AverageSkewedLimits(SkewedLimits):
+    """Both quantiles of the gamma distribution with half a report more: limits that cover their level on average.
+
+    For a Poisson count these are Jeffreys'. The limit on the side to which the estimate is not skewed is nearer than
+    the normal one.
+
+    >>> one = np.array([1.0])
+    >>> AverageSkewedLimits(20 * one, 20 * one, 20 * one, one).between(0.05).round(2)  # of Gamma(20.5)
+    array([[12.61, 30.28]])
+    """
+
+    def _own_reach(self, alpha: Floats) -> tuple[Floats, Floats]:
+        known = np.isfinite(self.variance)
+        variance = np.where(known, self.variance, 0.0) + self.step**2 / 2
+        third = np.abs(self.third) + self.step**3 / 2
+        near = np.maximum(_gamma_reach(variance, third, alpha / 2, upper=False) - self.step / 2, 0.0)
+        far = self.step / 2 + _gamma_reach(variance, third, alpha / 2)
+        right = self.third >= 0
+        below, above = np.where(right, near, far), np.where(right, far, near)
+        return np.where(known, below, np.inf), np.where(known, above, np.inf)
+
+    def nominal(self) -> Limits:
+        return self
+
+
+def _gamma_reach(variance: Floats, third: Floats, tail: Floats, *, upper: bool = True) -> Floats:
+    """How far a quantile of the gamma distribution with these cumulants, third >= 0, is from its mean."""
+    from scipy.special import gammainccinv, gammaincinv, ndtri
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         shape, scale = variance**3 / third**2, third / variance
     normal = ~(shape < _NEARLY_NORMAL) | (variance <= 0)
     shape = np.where(normal, 1.0, shape)
-    bent = np.where(normal, 0.0, scale) * (gammainccinv(shape, tail) - shape)
-    return np.asarray(np.where(normal, -ndtri(tail) * np.sqrt(variance), bent))
+    reach = gammainccinv(shape, tail) - shape if upper else shape - gammaincinv(shape, tail)
+    return np.asarray(np.where(normal, -ndtri(tail) * np.sqrt(variance), np.where(normal, 0.0, scale) * reach))
 
 
 def holm(p_values: Floats, level: float) -> npt.NDArray[np.bool_]:

@@ -103,7 +103,7 @@ def plan_mean(
         )
     if (number is None) == (ordered is None):
         raise DeniableError(
-            "max_mean_error must be planned for number or ordered, one of the two, and nothing else, got "
+            "one of number and ordered must be given for the plan of a mean, got "
             + ("neither" if number is None else "both")
         )
     level = checked_confidence(confidence)

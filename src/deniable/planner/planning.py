@@ -263,7 +263,7 @@ _KINDS = (
         plan_mean,
         asked=("number", "ordered", "max_mean_error"),
         also=("n", "epsilon", "bins", "step", "confidence", "name"),
-        refusal="max_mean_error must be planned for number or ordered, one of the two, and nothing else, got {}",
+        refusal="{} must not be given with {asked}: a mean is planned for a number or for ordered answers alone",
         needed="number or ordered, got neither",
     ),
     _Kind(

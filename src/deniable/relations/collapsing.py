@@ -16,6 +16,8 @@ from deniable.tally import refused_rows
 
 Floats = npt.NDArray[np.float64]
 
+_MOST_PEOPLE = 2**53  # up to here sums of counts are exact
+
 
 @dataclass(frozen=True, slots=True)
 class CollapsedRows:
@@ -55,7 +57,6 @@ def collapsed(
     ([1.0, 2.0], 1, 3)
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     wanted = list(dict.fromkeys([*keys, *(name for name in (weights, counts) if name)]))
     if hasattr(data, "groupBy") and hasattr(data, "sparkSession"):
@@ -65,13 +66,11 @@ def collapsed(
         table = read_table(data, wanted)
     if counts is not None and not (pa.types.is_integer(table[counts].type) or pa.types.is_floating(table[counts].type)):
         raise DataError(f"counts must be a column of numbers, got {table[counts].type} in {counts!r}")
-    before = table.num_rows if counts is None else int(pc.sum(table[counts]).as_py() or 0)
+    before = table.num_rows if counts is None else _people(table, counts)
     kept = _without_missing(table)
     if counts is None and weights is None and not apart:
         return _counted(kept, keys, before, missing)
     people = np.ones(kept.num_rows) if counts is None else _numbers(kept, counts, "counts")
-    if (people != np.floor(people)).any() or (people < 0).any():
-        raise DataError(f"column {counts!r} must hold whole numbers of people from 0 on, got others")
     dropped = _dropped(before, int(people.sum()), missing)
     each = np.ones(kept.num_rows) if weights is None else _numbers(kept, weights, "weights")
     if not np.isfinite(each).all() or (each <= 0).any():
@@ -79,6 +78,8 @@ def collapsed(
         raise DataError(
             f"weights must be positive numbers, got {bad:,} that are not; leave out the rows that count nothing"
         )
+    each = each / each.max()  # of mean one, as if people had been asked as often: without an overflow of their sum
+    each *= people.sum() / (people @ each)
     sums = pa.table(
         {**{name: kept[name] for name in keys}, "__n": people, "__w": people * each, "__s": people * each**2}
     )
@@ -105,6 +106,8 @@ def _dropped(before: int, people: int, missing: str) -> int:
         raise DataError(
             f"rows must have no missing values, got {before - people:,} with one; pass missing='drop' to leave them out"
         )
+    if not before:
+        raise DataError("data must have people, got none: no rows, or rows that stand for nobody")
     if not people:
         raise DataError(f"data must have rows without missing values, got none of {before:,}")
     return before - people
@@ -121,12 +124,11 @@ def read_table(data: Any, wanted: Sequence[str]) -> Any:
     if isinstance(data, (str, os.PathLike)):
         import pyarrow.parquet as pq
 
+        _check_names(_parquet_names(data), wanted)
         try:
-            names = pq.read_schema(data).names
-            _check_names(names, wanted)
             return pq.read_table(data, columns=list(wanted))
         except (pa.ArrowException, OSError) as problem:
-            raise DataError(f"data must be a Parquet file or a table, got {os.fspath(data)!r}: {problem}") from None
+            raise _not_parquet(data, problem) from None
     if isinstance(data, Mapping):
         _check_names(list(data), wanted)
         columns = {name: _column(data[name]) for name in wanted}
@@ -145,6 +147,20 @@ def read_table(data: Any, wanted: Sequence[str]) -> Any:
         "data must be a pandas, Polars or Arrow table, a Parquet file or a mapping of columns, got "
         f"{type(data).__name__}"
     )
+
+
+def _parquet_names(path: str | os.PathLike[str]) -> list[str]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError) as problem:
+        raise _not_parquet(path, problem) from None
+
+
+def _not_parquet(path: str | os.PathLike[str], problem: Exception) -> DataError:
+    return DataError(f"data must be a Parquet file or a table, got {os.fspath(path)!r}: {problem}")
 
 
 def _column(values: Any) -> Any:
@@ -175,11 +191,22 @@ def _without_missing(table: Any) -> Any:
             column = column.cast(column.type.value_type)
         if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
             column = column.cast(pa.string() if pa.types.is_string_view(column.type) else pa.binary())
+        if pa.types.is_nested(column.type):
+            raise DataError(f"columns must have one value in each row, got lists or tables of them in {name!r}")
         if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
             column = pc.if_else(pc.is_nan(column), None, column)
         columns[name] = column
     found = pa.table(columns)
     return found.drop_null() if any(column.null_count for column in found.columns) else found
+
+
+def _people(table: Any, counts: str) -> int:
+    """How many people rows with a count stand for."""
+    found = _numbers(table, counts, "counts")
+    found = found[~np.isnan(found)]
+    if (found != np.floor(found)).any() or (found < 0).any() or found.sum() > _MOST_PEOPLE:
+        raise DataError(f"column {counts!r} must hold whole numbers of people from 0 on, 2**53 in all, got others")
+    return int(found.sum())
 
 
 def _numbers(table: Any, name: str, what: str) -> Floats:
@@ -213,9 +240,7 @@ def outcome_columns(data: Any, name: str, survey: Survey) -> list[str]:
     if hasattr(data, "column_names"):
         names = list(data.column_names)
     if isinstance(data, (str, os.PathLike)):
-        import pyarrow.parquet as pq
-
-        names = pq.read_schema(data).names
+        names = _parquet_names(data)
     return [name, *[other for other in (f"{name}_cohort", "cohort") if other in names][:1]]
 
 

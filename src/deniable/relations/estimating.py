@@ -3,7 +3,7 @@
 It knows nothing of tables and formulas: studies feed it matrices.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ def estimated(
     ([0.1667], 'observed information')
     """
     fit, tried = search(problem, starts)
-    _, _, observed, complete = problem.parts(fit.theta)
+    _, _, observed, complete, _ = problem.parts(fit.theta)
     bread, unknown = covariance(observed, complete)
     if isinstance(problem.model, Logit):  # log odds, not units of a number
         with np.errstate(invalid="ignore"):
@@ -83,22 +83,38 @@ def estimated(
     return Estimated(fit, bread, unknown, freedom, "robust" if cluster is None else "clustered", tried)
 
 
+def in_other_units(found: Estimated, back: Floats) -> Estimated:
+    """The same estimate with its first parameters multiplied by a matrix, as `well_conditioned` makes it.
+
+    What depends on a parameter without an estimate has none either.
+    """
+    whole = np.eye(len(found.unknown))
+    whole[: len(back), : len(back)] = back
+    unknown = (whole != 0)[:, found.unknown].any(axis=1)
+    known = np.where(found.unknown[:, None] | found.unknown, 0.0, found.covariance)
+    cov = whole @ known @ whole.T
+    cov[unknown, :] = cov[:, unknown] = 0.0
+    cov[unknown, unknown] = np.inf
+    fit = replace(found.fit, theta=whole @ found.fit.theta)
+    return replace(found, fit=fit, covariance=cov, unknown=unknown)
+
+
 def search(problem: ReportLikelihood, starts: int) -> tuple[Fit, tuple[float, ...]]:
     """The best of several searches, and the log-likelihood at the end of each."""
-    first = _start(problem)
-    best = maximise(problem.value, problem.parts, first)
+    first = plain_start(problem)
+    best = maximise(problem.value, problem.parts, first, problem.reach)
     tried = [best.value]
     if starts:
         look = problem.thinned(max(1, len(problem.likely) // LOOK))
         points = [_point(number + 1, problem.size) for number in range(starts)]
-        ends = [maximise(look.value, look.parts, first + AMPLITUDE * (2 * point - 1)) for point in points]
-        here = maximise(look.value, look.parts, best.theta).value if look is not problem else best.value
+        ends = [maximise(look.value, look.parts, first + AMPLITUDE * (2 * point - 1), look.reach) for point in points]
+        here = maximise(look.value, look.parts, best.theta, look.reach).value if look is not problem else best.value
         for end in sorted(ends, key=lambda end: -end.value)[: 1 if len(look.likely) < len(problem.likely) else starts]:
             if len(look.likely) == len(problem.likely):
                 tried.append(end.value)
                 best = max(best, end, key=lambda each: each.value)
             elif end.value > here + 1e-3:
-                followed = maximise(problem.value, problem.parts, end.theta)
+                followed = maximise(problem.value, problem.parts, end.theta, problem.reach)
                 tried.append(followed.value)
                 best = max(best, followed, key=lambda each: each.value)
     return best, tuple(tried)
@@ -109,7 +125,7 @@ def _point(number: int, size: int) -> Floats:
     return np.asarray((0.5 + number * np.sqrt(np.arange(2, size + 2) * 1.7)) % 1.0)
 
 
-def _start(problem: ReportLikelihood) -> Floats:
+def plain_start(problem: ReportLikelihood) -> Floats:
     """The estimate without covariates: a few steps of expectation maximisation, put into the constant column."""
     likely, w = problem.likely, problem.weights
     p = np.full(likely.shape[1], 1 / likely.shape[1])

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from deniable.errors import DecodeError
 from deniable.relations.collapsing import read_table
-from deniable.relations.fitting import maximise, share_errors
+from deniable.relations.fitting import maximise, share_limits
 from deniable.relations.model_rows import covariates_of
 from deniable.relations.outcome_models import OutcomeModel
 from deniable.relations.problem import ReportLikelihood
-from deniable.relations.profile import profile_limits
+from deniable.relations.profile import all_profile_limits
 from deniable.relations.shown_regression import fit_as_json, fit_as_text
 from deniable.relations.term_tests import OBSERVED, lr_test, wald_test
 from deniable.survey import Survey
@@ -232,13 +232,7 @@ class Regression:
 
         self._check_independent()
         errors = np.sqrt(np.diag(self.covariance_scaled))
-        size = self.problem.outcome_size
-        steps = np.where(np.isfinite(errors) & (errors > 0), errors, 1.0)[:size]
-        z = float(-ndtri(alpha / 2))
-        if self.is_linear and self.unknown.any():  # the likelihood has no maximum
-            return np.tile([-np.inf, np.inf], (size, 1))
-        found = [profile_limits(self.problem, self.theta, place, z, float(steps[place])) for place in range(size)]
-        return np.asarray(found) / self._units[:, None]
+        return all_profile_limits(self.problem, self.theta, errors, float(-ndtri(alpha / 2))) / self._units[:, None]
 
     def predict(self, data: Any = None, *, level: float | None = None) -> Any:
         """The share of every answer at some covariates; of numbers, the mean.
@@ -249,7 +243,7 @@ class Regression:
             Covariates; without them those of the distinct rows that were fitted.
         level : float, optional
             With it there are columns (answer, "low") and (answer, "high") of confidence intervals, by the delta method
-            on the scale of log odds.
+            on the scale of log odds. They are 0 and 1 where a coefficient has no finite estimate.
 
         Returns
         -------
@@ -271,6 +265,7 @@ class Regression:
             found = pd.DataFrame({"mean": mean})
             if level is not None:
                 wide = self._quantile(level) * np.sqrt(np.einsum("ip,pq,iq->i", x, cov[:-1, :-1], x))
+                wide[self._depends(x)] = np.inf
                 found["low"], found["high"] = mean - wide, mean + wide
             return found
         shares = self.model.shares(theta, x, shift)
@@ -278,6 +273,7 @@ class Regression:
         if level is None:
             return pd.DataFrame(shares, columns=names)
         low, high = self._limits(shares, self.model.share_slopes(theta, x, shift), cov, level)
+        low[self._depends(x)], high[self._depends(x)] = 0.0, 1.0
         columns = {}
         for place, name in enumerate(names):
             columns[name, "share"] = shares[:, place]
@@ -309,11 +305,14 @@ class Regression:
         x, shift = self.problem.x[0], self.problem.offset
         shares = w @ self.model.shares(self.theta[:size], x, shift)
         if np.ptp(x, axis=0).max() == 0 and not shift.any() and self.cov_type == OBSERVED:
-            reach = self._quantile(level) * share_errors(self.problem.likely, self.problem.weights, shares)
-            low, high = np.maximum(shares - reach, 0.0), np.minimum(shares + reach, 1.0)
+            low, high = share_limits(self.problem.likely, self.problem.weights, shares, self._quantile(level))
         else:
-            slopes = np.einsum("i,isp->sp", w, self.model.share_slopes(self.theta[:size], x, shift))[None]
-            (low,), (high,) = self._limits(shares[None], slopes, self._finite()[:size, :size], level)
+            open_rows = self._depends(x)
+            known = np.where(open_rows, 0.0, w)
+            slopes = np.einsum("i,isp->sp", known, self.model.share_slopes(self.theta[:size], x, shift))[None]
+            some = known @ self.model.shares(self.theta[:size], x, shift)
+            (low,), (high,) = self._limits(some[None], slopes, self._finite()[:size, :size], level)
+            high = np.minimum(high + w[open_rows].sum(), 1.0)
         return pd.DataFrame({"share": shares, "low": low, "high": high}, index=[str(a) for a in self.answers])
 
     def _check_independent(self) -> None:
@@ -323,8 +322,14 @@ class Regression:
             )
 
     def _finite(self) -> Floats:
-        """The covariance, with zero where there is no estimate: such a share is predicted at its limit."""
+        """The covariance, with zero where there is no estimate."""
         return np.where(np.isfinite(self.covariance_scaled), self.covariance_scaled, 0.0)
+
+    def _depends(self, x: Floats) -> npt.NDArray[np.bool_]:
+        """Rows whose prediction depends on a coefficient without an estimate: it may be anything."""
+        unknown = self.unknown[: self.problem.outcome_size]
+        blocks = unknown[None, :-1] if self.is_linear else unknown.reshape(len(self.others), -1)
+        return np.asarray((x[:, np.any(blocks, axis=0)] != 0).any(axis=1))
 
     def _quantile(self, level: float) -> float:
         from scipy.stats import t
@@ -377,7 +382,7 @@ class Regression:
         start = np.zeros(null.size)
         if self.is_linear:
             start[0], start[-1] = float(np.mean(self.problem.x[0] @ self.theta[: len(self.terms)])), self.theta[-1]
-        return maximise(null.value, null.parts, start).value
+        return maximise(null.value, null.parts, start, null.reach).value
 
     def to_json(self) -> dict[str, Any]:
         """The fit as a JSON object; None stands for what is infinite or not a number.

@@ -1,7 +1,8 @@
 """Maximum likelihood of a regression on reports: Newton with a safe step, from several starts.
 
-The likelihood is not concave. A step solves with the observed information where that is positive definite, and with the
-information of the complete data (a step of expectation maximisation, which always goes up) where it is not.
+The likelihood is not concave. A step solves with the observed information where that is positive definite; where it is
+not, with the sum of the squares of all scores (Berndt, Hall, Hall and Hausman, 1974), which is nearly as large as that
+and never negative; and where scores say nothing, with the information of the complete data (expectation maximisation).
 """
 
 from collections.abc import Callable
@@ -11,12 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-# theta -> total log-likelihood, score, observed information, information of the complete data
-Parts = Callable[[Floats], tuple[float, Floats, Floats, Floats]]
+# theta -> total log-likelihood, score, observed information, information of the complete data, and what computes the
+# sum of the squares of the rows' scores
+Parts = Callable[[Floats], tuple[float, Floats, Floats, Floats, Callable[[], Floats]]]
 
 MAX_STEPS = 200  # of Newton from one start
 GRADIENT = 1e-9  # stop where a Newton step would gain less than this, in units of log-likelihood
-RIDGE = 1e-10  # of the largest entry: keeps a step finite along what the data do not say
+RIDGE = 1e-10  # of the information of the complete data: keeps a step finite along what the data do not say
+RANGE = 1e-20  # of the largest information: parameters with less are taken to have so much
+LONGEST = 5.0  # log odds that a step changes, at most: far away shares are 0 or 1, and the way back looks flat
 FLAT = 1e-7  # information of a direction, against that of the complete data, below which it counts as none
 FAR = 40.0  # in log odds, where covariates have mean square one: no share beyond is told from zero
 
@@ -31,25 +35,27 @@ class Fit:
     steps: int
 
 
-def maximise(value: Callable[[Floats], float], parts: Parts, start: Floats, steps: int = MAX_STEPS) -> Fit:
-    """Climb from one start.
+def maximise(
+    value: Callable[[Floats], float], parts: Parts, start: Floats, reach: Callable[[Floats], float] = lambda move: 0.0
+) -> Fit:
+    """Climb from one start; `reach` says by how much a step changes log odds at most.
 
     >>> def parts(t):
-    ...     return -float(t @ t), -2 * t, 2 * np.eye(len(t)), 2 * np.eye(len(t))
+    ...     return -float(t @ t), -2 * t, 2 * np.eye(len(t)), 2 * np.eye(len(t)), lambda: np.eye(len(t))
     >>> found = maximise(lambda t: -float(t @ t), parts, np.array([3.0, -1.0]))
     >>> found.converged, found.theta.round(9).tolist() == [0, 0]
     (True, True)
     """
     theta = start.copy()
-    for step in range(steps):
-        now, score, observed, complete = parts(theta)
-        move = _direction(score, observed, complete)
+    for step in range(MAX_STEPS):
+        now, score, observed, complete, squares = parts(theta)
+        move = _direction(score, observed, squares, complete)
         gain = float(score @ move)
         if not np.isfinite(gain):
             return Fit(theta, now, False, step)
         if gain < GRADIENT:  # too little for a comparison of sums; the last step is taken as it is
             return Fit(theta + move, now, True, step)
-        length, best = 1.0, -np.inf
+        length, best = min(1.0, LONGEST / max(reach(move), LONGEST)), -np.inf
         while length > 1e-8:
             best = value(theta + length * move)
             if best >= now + 1e-4 * length * gain:
@@ -58,20 +64,21 @@ def maximise(value: Callable[[Floats], float], parts: Parts, start: Floats, step
         if not best > now:
             return Fit(theta, now, gain < 1e-5, step)
         theta = theta + length * move
-        if np.abs(theta).max() > FAR * 25:
-            return Fit(theta, best, False, step)
-    return Fit(theta, value(theta), False, steps)
+    return Fit(theta, value(theta), False, MAX_STEPS)
 
 
-def _direction(score: Floats, observed: Floats, complete: Floats) -> Floats:
-    size = len(score)
-    for info in (observed, complete):
+def _direction(score: Floats, observed: Floats, squares: Callable[[], Floats], complete: Floats) -> Floats:
+    diagonal = np.diag(complete)
+    # In units in which the complete data know each parameter equally well: means of incomes and a log of a deviation.
+    unit = 1 / np.sqrt(np.maximum(diagonal, max(RANGE * float(diagonal.max()), 1e-300)))
+    tried: tuple[Callable[[], Floats], ...] = (lambda: observed, squares, lambda: complete)
+    for information in tried:
         try:
-            factor = np.linalg.cholesky(info + RIDGE * np.abs(complete).max() * np.eye(size))
-            return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, score)))
+            factor = np.linalg.cholesky(information() * unit[:, None] * unit + RIDGE * np.eye(len(score)))
+            return np.asarray(unit * np.linalg.solve(factor.T, np.linalg.solve(factor, unit * score)))
         except np.linalg.LinAlgError:
             continue
-    return score / max(float(np.abs(complete).max()), 1e-12)
+    return np.asarray(unit**2 * score)
 
 
 def covariance(observed: Floats, complete: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
@@ -92,14 +99,22 @@ def covariance(observed: Floats, complete: Floats) -> tuple[Floats, npt.NDArray[
     return inverse, unknown
 
 
-def share_errors(likely: Floats, weights: Floats, shares: Floats) -> Floats:
-    """Standard errors of shares that are the same for everyone, by their observed information; of no log odds.
+def share_limits(likely: Floats, people: Floats, shares: Floats, z: float) -> tuple[Floats, Floats]:
+    """Confidence limits of shares that are the same for everyone, from their maximum of likelihood; of no log odds.
 
-    >>> share_errors(np.eye(2), np.array([90.0, 10.0]), np.array([0.9, 0.1])).round(3).tolist()
-    [0.03, 0.03]
+    They are about the estimate that shares below 0 and above 1 would have, one Newton step away: where the best share
+    is 0, limits about that would cover too much. So many people cannot rule out more than Wilson's limits do without
+    any noise, though.
+
+    >>> low, high = share_limits(np.eye(2), np.array([90.0, 10.0]), np.array([0.9, 0.1]), 2)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.84, 0.04], [0.96, 0.16])
     """
     free = np.eye(len(shares))[:, :-1] - np.eye(len(shares))[:, -1:]  # they add up to one
     slope = (likely @ free) / np.maximum(likely @ shares, 1e-12)[:, None]
-    information = (slope * weights[:, None]).T @ slope
-    inverse = np.linalg.pinv(information)
-    return np.asarray(np.sqrt(np.maximum(np.diag(free @ inverse @ free.T), 0.0)))
+    covariance = np.linalg.pinv((slope * people[:, None]).T @ slope)
+    centre = shares + free @ (covariance @ (people @ slope))
+    reach = z * np.sqrt(np.maximum(np.diag(free @ covariance @ free.T), 0.0))
+    least = z**2 / (people.sum() + z**2)
+    low, high = np.minimum(centre - reach, 1 - least), np.maximum(centre + reach, least)
+    return np.clip(low, 0.0, shares), np.clip(high, shares, 1.0)

@@ -1,6 +1,7 @@
 """What a regression sees of its rows: how likely each report is, the covariates, and what is refused of them."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 from deniable.errors import DataError, DecodeError
 from deniable.relations.collapsing import CollapsedRows, reports_of
 from deniable.relations.likelihoods import report_likelihoods
+from deniable.relations.outcome_models import Logit, Normal, OutcomeModel
 from deniable.survey import Survey
 
 Floats = npt.NDArray[np.float64]
@@ -72,7 +74,8 @@ def model_matrices(right: str, frame: Any, rows: CollapsedRows, hidden: Any, ext
 
     def matrix(given: Any) -> Any:
         try:
-            return formulaic.model_matrix(right, given)
+            with np.errstate(all="ignore"):  # of numbers that are not finite, which are refused in a sentence
+                return formulaic.model_matrix(right, given)
         except Exception as failure:
             raise DataError(f"formula must be computable from the data: {failure}") from None
 
@@ -95,8 +98,40 @@ def model_matrices(right: str, frame: Any, rows: CollapsedRows, hidden: Any, ext
         np.linalg.matrix_rank(np.column_stack([clear, np.ones(len(clear))])), clear.shape[1]
     ):
         clear = np.column_stack([np.ones(len(clear)), clear])
-    clear = clear / np.sqrt(np.maximum((clear**2).mean(axis=0), 1e-300))
+    (clear,), _, _ = well_conditioned([clear], Logit(2, 0))
     return parts, made.model_spec, list(made.columns), (name, values), likely, clear
+
+
+def well_conditioned(x: Sequence[Floats], model: OutcomeModel) -> tuple[tuple[Floats, ...], Floats, Floats]:
+    """Covariates of mean square one, for a fit; the scales of the given ones; and how parameters of both are related.
+
+    Where there is a constant, a covariate is measured from its value nearest to zero: calendar years are hardly told
+    from a constant otherwise. The last result, times parameters of the fit, has those of covariates over their scales.
+
+    >>> made, scale, back = well_conditioned([np.array([[1.0, 1990.0], [1.0, 1991.0]])], Logit(2, 0))
+    >>> made[0].round(3).tolist(), (made[0] @ [1, 2] - [[1, 1990], [1, 1991]] / scale @ back @ [1, 2]).round(9).tolist()
+    ([[1.0, 0.0], [1.0, 1.414]], [0.0, 0.0])
+    """
+    every = np.concatenate(x)
+    scale = _mean_square_root(every)
+    constants = np.flatnonzero((np.ptp(every, axis=0) == 0) & (every[0] != 0))
+    nearest = np.zeros(every.shape[1])
+    if len(constants):
+        nearest = every[np.abs(every).argmin(axis=0), np.arange(every.shape[1])]
+        nearest[constants] = 0.0
+    own = _mean_square_root(every - nearest)
+    back = np.diag(scale / own)
+    for first in constants[:1]:
+        back[first] -= nearest / own * scale[first] / every[0, first]
+    blocks = 1 if isinstance(model, Normal) else model.size(1)
+    whole = np.asarray(np.kron(np.eye(blocks), back), np.float64)
+    if isinstance(model, Normal):
+        whole = np.block([[whole, np.zeros((len(whole), 1))], [np.zeros((1, len(whole))), np.ones((1, 1))]])
+    return tuple((part - nearest) / own for part in x), scale, whole
+
+
+def _mean_square_root(x: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.maximum((x**2).mean(axis=0), 1e-300)))
 
 
 def covariates_of(spec: Any, frame: Any, offset: str | None) -> tuple[Floats, Floats]:
@@ -124,7 +159,7 @@ def check_covariates(x: Floats, terms: list[str], people: int) -> None:
         raise DataError(
             "covariates must be finite numbers, got others in " + terms[int(np.argmin(np.isfinite(x).all(axis=0)))]
         )
-    scaled = x / np.sqrt(np.maximum((x**2).mean(axis=0), 1e-300))
+    scaled = x / _mean_square_root(x)
     triangle = np.abs(np.diag(np.linalg.qr(scaled, mode="r"))) if len(x) >= x.shape[1] else np.zeros(x.shape[1])
     if (triangle < 1e-7 * np.sqrt(len(x))).any():
         worst = terms[int(np.flatnonzero(triangle < 1e-7 * np.sqrt(len(x)))[0])]

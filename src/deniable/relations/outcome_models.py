@@ -129,9 +129,10 @@ class Normal:
         sigma = _sigma(theta)
         z = (np.asarray(self.edges)[None, :] - (x @ theta[:-1] + offset)[:, None]) / sigma
         # From the nearer tail, so that far bins keep their digits.
-        below = ndtr(z)
-        above = ndtr(-z)
-        return np.asarray(np.where(z[:, 1:] <= 0, below[:, 1:] - below[:, :-1], above[:, :-1] - above[:, 1:]))
+        tail = ndtr(-np.abs(z))
+        low, high = tail[:, :-1], tail[:, 1:]
+        above = np.where(z[:, :-1] > 0, low, 1 - low) - high
+        return np.asarray(np.where(z[:, 1:] <= 0, high - low, above))
 
     def value(self, theta: Floats, x: Floats, likely: Floats, offset: Floats) -> Floats:
         return np.asarray(np.log(np.maximum((self.shares(theta, x, offset) * likely).sum(axis=1), _TINY)))

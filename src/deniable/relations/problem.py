@@ -4,6 +4,7 @@ With a randomised covariate z the likelihood of a row is sum_z rho_z(x) R[z] f(x
 the clear covariates, fitted together with the regression.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,14 +66,25 @@ class ReportLikelihood:
         logs, _ = self._mixed(theta)
         return float(self.weights @ np.logaddexp.reduce(logs, axis=1))
 
+    def reach(self, move: Floats) -> float:
+        """By how much a step changes the log odds of anybody's answer, at most; nothing for numbers."""
+        if not isinstance(self.model, Logit):
+            return 0.0
+        steps = move[: self.outcome_size].reshape(self.model.answers - 1, -1).T
+        return max(float(np.abs(x @ steps).max()) for x in self.x)
+
     def scores(self, theta: Floats) -> Floats:
         """The score of every row, shape (rows, parameters)."""
         return self._all(theta)[1]
 
-    def parts(self, theta: Floats) -> tuple[float, Floats, Floats, Floats]:
-        """Log-likelihood, score, observed information, and that of the complete data."""
+    def parts(self, theta: Floats) -> tuple[float, Floats, Floats, Floats, Callable[[], Floats]]:
+        """Log-likelihood, score, observed information, that of the complete data, and the sum of scores' squares."""
         logs, scores, observed, complete = self._all(theta)
-        return float(self.weights @ logs), self.weights @ scores, observed, complete
+
+        def squares() -> Floats:
+            return np.asarray((scores * self.weights[:, None]).T @ scores)
+
+        return float(self.weights @ logs), self.weights @ scores, observed, complete, squares
 
     def _all(self, theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         if self.hidden is None:

@@ -4,20 +4,26 @@ Unlike Wald's they need no symmetry, and are infinite on one side alone where on
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.relations.estimating import plain_start
 from deniable.relations.fitting import FAR, maximise
+from deniable.relations.outcome_models import Logit
 from deniable.relations.problem import ReportLikelihood
 
 Floats = npt.NDArray[np.float64]
 
 MAX_MOVES = 25  # of a parameter until its likelihood has fallen by as much as asked for
+FAR_ERRORS = 100.0  # of the first step: where a limit of a parameter with an estimate is taken for infinite
 CLOSE = 1e-4  # of the signed root of the fall, in standard normal units
 
 
-def profile_limits(problem: ReportLikelihood, theta: Floats, place: int, z: float, step: float) -> tuple[float, float]:
+def profile_limits(
+    problem: ReportLikelihood, theta: Floats, place: int, z: float, error: float, also: Floats | None = None
+) -> tuple[float, float]:
     """Both limits of one parameter; infinite where the likelihood does not fall that far.
 
     Parameters
@@ -30,8 +36,10 @@ def profile_limits(problem: ReportLikelihood, theta: Floats, place: int, z: floa
         Which parameter.
     z : float
         Quantile of the normal distribution, such as 1.96.
-    step : float
-        A standard error, or a guess: where the search begins.
+    error : float
+        Its standard error; infinite where there is no estimate.
+    also : ndarray, optional
+        Where the others are searched from, too: from a maximum that is far away the likelihood may look flat.
 
     Examples
     --------
@@ -42,24 +50,50 @@ def profile_limits(problem: ReportLikelihood, theta: Floats, place: int, z: floa
     (-2.915, -1.594)
     """
     best = problem.value(theta)
-    return _limit(problem, theta, place, -z, step, best), _limit(problem, theta, place, z, step, best)
+    low, high = (_limit(problem, theta, place, side * z, error, best, also) for side in (-1, 1))
+    return low, high
 
 
-def _limit(problem: ReportLikelihood, theta: Floats, place: int, z: float, step: float, best: float) -> float:
+def all_profile_limits(problem: ReportLikelihood, theta: Floats, errors: Floats, z: float) -> Floats:
+    """Both limits of every parameter of the outcome, shape (parameters, 2); see `profile_limits`.
+
+    A linear model whose standard deviation may be zero has no maximum: its limits are infinite. Errors are infinite for
+    a parameter without an estimate.
+    """
+    size = problem.outcome_size
+    known = np.isfinite(errors[:size])
+    if not (isinstance(problem.model, Logit) or known.all()):
+        return np.tile([-np.inf, np.inf], (size, 1))
+    also = None if np.isfinite(errors).all() else plain_start(problem)
+    return np.array([profile_limits(problem, theta, place, z, float(errors[place]), also) for place in range(size)])
+
+
+def _limit(
+    problem: ReportLikelihood, theta: Floats, place: int, z: float, error: float, best: float, also: Floats | None
+) -> float:
     """Along one side. The signed root of the fall is nearly linear in the parameter: secants take few moves."""
-    side = math.copysign(1.0, z)
+    side, known = math.copysign(1.0, z), math.isfinite(error) and error > 0
+    step = error if known else 1.0
     others = np.delete(np.arange(len(theta)), place)
     last, fallen, rest = theta[place], 0.0, theta[others]
-    here = last + side * abs(z) * step
+    end = FAR_ERRORS * abs(z) * step if known else FAR - side * float(theta[place])
+    if end <= 0:
+        return side * math.inf
+    here = last + side * min(abs(z) * step, end)
+    tied = _tied(problem, place)[others]
+    found_at = float(theta[place])  # where the others are those of `rest`
     near, far = 0.0, math.inf  # distances from the maximum between which the limit is
     for _ in range(MAX_MOVES):
-        value, rest_here = _constrained(problem, place, here, others, rest)
+        starts = [rest + tied * (here - found_at)]
+        starts += [] if also is None else [also[others] + tied * (here - also[place])]
+        ends = [_constrained(problem, place, here, others, start) for start in starts]
+        value, rest_here = max(ends, key=lambda end: end[0])
         root = math.sqrt(max(2 * (best - value), 0.0))
         away = abs(here - theta[place])
         if abs(root - abs(z)) < CLOSE:
             return float(here)
         if root < abs(z):
-            near, rest = max(near, away), rest_here
+            near, rest, found_at = max(near, away), rest_here, here
         else:
             far = min(far, away)
         slope = (root - fallen) / (here - last) if here != last else 0.0
@@ -68,10 +102,22 @@ def _limit(problem: ReportLikelihood, theta: Floats, place: int, z: float, step:
         if not near < goal < far:
             goal = 2 * away if math.isinf(far) else (near + far) / 2
         goal = min(goal, 3 * max(near, abs(z) * step))
-        if goal > 4 * FAR:
+        if near >= end:
             return side * math.inf
+        goal = min(goal, end)
         here = theta[place] + side * goal
     return float(here) if math.isfinite(far) else side * math.inf
+
+
+def _tied(problem: ReportLikelihood, place: int) -> Floats:
+    """How the others go with a parameter so that predictions hardly change: a search from there is short."""
+    x = np.concatenate(problem.x)
+    block, column = divmod(place, x.shape[1])
+    tied = np.zeros(problem.size)
+    if x.shape[1] > 1 and (isinstance(problem.model, Logit) or not block):
+        rest = np.delete(np.arange(x.shape[1]), column)
+        tied[block * x.shape[1] + rest] = -np.linalg.lstsq(x[:, rest], x[:, column], rcond=None)[0]
+    return tied
 
 
 def _constrained(
@@ -79,18 +125,21 @@ def _constrained(
 ) -> tuple[float, Floats]:
     """The highest likelihood with one parameter held, and the others there."""
 
-    def whole(rest: Floats) -> Floats:
+    def whole(rest: Floats, held: float = fixed) -> Floats:
         theta = np.empty(len(others) + 1)
-        theta[place], theta[others] = fixed, rest
+        theta[place], theta[others] = held, rest
         return theta
 
     if not len(others):
         return problem.value(whole(start)), start
     inner = np.ix_(others, others)
 
-    def parts(rest: Floats) -> tuple[float, Floats, Floats, Floats]:
-        value, score, observed, complete = problem.parts(whole(rest))
-        return value, score[others], observed[inner], complete[inner]
+    def parts(rest: Floats) -> tuple[float, Floats, Floats, Floats, Callable[[], Floats]]:
+        value, score, observed, complete, squares = problem.parts(whole(rest))
+        return value, score[others], observed[inner], complete[inner], lambda: squares()[inner]
 
-    found = maximise(lambda rest: problem.value(whole(rest)), parts, start)
+    def reach(move: Floats) -> float:
+        return problem.reach(whole(move, 0.0))
+
+    found = maximise(lambda rest: problem.value(whole(rest)), parts, start, reach)
     return problem.value(whole(found.theta)), found.theta

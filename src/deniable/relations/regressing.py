@@ -1,6 +1,7 @@
 """`regress`: a regression whose outcome, and maybe a covariate, is known by randomised reports alone."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 
 from deniable.errors import DecodeError, require
 from deniable.relations.collapsing import CollapsedRows, collapsed, outcome_columns
-from deniable.relations.estimating import STARTS, Estimated, estimated
+from deniable.relations.estimating import STARTS, Estimated, estimated, in_other_units
 from deniable.relations.fitted_regression import Regression
 from deniable.relations.formulas import STATEFUL, read_formula
 from deniable.relations.likelihoods import outcome_symbols
@@ -19,6 +20,7 @@ from deniable.relations.model_rows import (
     offset_of,
     place_of,
     row_likelihoods,
+    well_conditioned,
 )
 from deniable.relations.outcome_models import Logit, Normal, OutcomeModel
 from deniable.relations.problem import ReportLikelihood
@@ -143,10 +145,8 @@ def regress(
     model: OutcomeModel = Logit(len(names), place)
     if first.alphabet.bins is not None and noncompliance is None:
         model = Normal(bin_edges(first))
-    scale = np.sqrt(np.maximum(np.mean(np.concatenate(x) ** 2, axis=0), 1e-300))
-    problem = ReportLikelihood(
-        model, tuple(part / scale for part in x), likely, shift, rows.weights, hidden_likely, clear
-    )
+    inner, scale, back = well_conditioned(x, model)
+    problem = ReportLikelihood(model, inner, likely, shift, rows.weights, hidden_likely, clear)
     found = estimated(
         problem,
         rows,
@@ -155,12 +155,13 @@ def regress(
         cluster=None if clusters is None else frame[clusters].to_numpy(),
         stratum=None if strata is None else frame[strata].to_numpy(),
     )
+    found, problem = in_other_units(found, back), replace(problem, x=tuple(part / scale for part in x))
     return Regression(
         formula=formula, survey=first, model=model, answers=names, base=place, terms=tuple(terms),
         theta=found.fit.theta, covariance_scaled=found.covariance, unknown=found.unknown, scale=scale,
         llf=found.fit.value, nobs=rows.people, dropped=rows.dropped, distinct=len(rows.counts),
         converged=found.fit.converged, freedom=found.freedom, cov_type=found.kind,
-        notes=tuple(_notes(found, rows)), spec=spec, problem=problem,
+        notes=tuple(_notes(found, rows, linear=isinstance(model, Normal))), spec=spec, problem=problem,
         columns=(*used, offset) if offset else tuple(used), offset_name=offset, hidden=hidden_values,
         started=starts + 1, likelihoods=found.tried,
     )  # fmt: skip
@@ -189,11 +190,15 @@ def _one_hidden(randomized: Mapping[str, Survey] | None) -> tuple[str, Survey] |
     return name, survey
 
 
-def _notes(found: Estimated, rows: CollapsedRows) -> list[str]:
+def _notes(found: Estimated, rows: CollapsedRows, *, linear: bool) -> list[str]:
     notes = []
     if rows.dropped:
         notes.append(f"{rows.dropped:,} rows with a missing value were left out.")
-    if found.unknown.any():
+    if found.unknown.any() and linear:
+        notes.append(
+            "The coefficients have no standard errors: the deviation of the numbers from them is not told from zero."
+        )
+    elif found.unknown.any():
         notes.append(
             "Some coefficients have no finite estimate: covariates separate the answers perfectly, or a share is not "
             "told from zero. Their standard errors are infinite."

@@ -102,7 +102,9 @@ def _of_pair(tally: FormTally, rows: str, columns: str, settings: Mapping[str, A
     part = tally.form.part_of(rows)
     tally.form.part_of(columns)
     names = [question.name for question in part.questions]
-    if rows == columns or columns not in names:
+    if rows == columns:
+        raise DecodeError(f"rows and columns must name two different questions, got {rows} twice")
+    if columns not in names:
         raise DecodeError(
             f"questions must be related in the form to be tabulated together, got {rows} and {columns}; "
             f"make the form with relate=[({rows!r}, {columns!r})]"

@@ -43,6 +43,8 @@ def sandwich(
             units += len(named)
         if number < 2:
             what = "people" if cluster is None else "clusters"
+            if stratum is None:
+                raise DecodeError(f"{what} must be at least two for their standard errors, got {number:g}")
             raise DecodeError(f"every stratum must have at least two {what}, got one with {number:g}; merge strata")
         meat += part * number / (number - 1)
     clean = np.where(unknown[:, None] | unknown[None, :], 0.0, bread)

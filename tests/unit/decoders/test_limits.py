@@ -110,10 +110,28 @@ def test_nominal_limits_of_a_count_are_jeffreys() -> None:
     """Quantiles of Gamma(hits + 1/2), and so they cover what they say on average, where Garwood's cover more."""
     hits, step = np.array([0.0, 1.0, 2.0, 10.0, 200.0]), 0.01
     exact = SkewedLimits(hits * step, hits * step**2, hits * step**3, np.full(5, step))
-    high = exact.nominal().between(0.05)[:, 1]
+    low, high = exact.nominal().between(0.05).T
     assert high / step == pytest.approx(chi2.ppf(0.975, 2 * hits + 1) / 2)
+    assert low / step == pytest.approx(np.where(hits > 0, chi2.ppf(0.025, 2 * hits + 1) / 2, 0.0))
     assert (high < exact.between(0.05)[:, 1]).all()
-    assert exact.nominal().between(0.05)[:, 0] == pytest.approx(exact.between(0.05)[:, 0])
+    mirrored = SkewedLimits(-exact.centre, exact.variance, -exact.third, exact.step).nominal().between(0.05)
+    assert mirrored[1:] == pytest.approx(-np.stack([high, low], axis=-1)[1:])
+
+
+def test_nominal_limits_cover_their_level_on_average_and_normal_ones_on_the_near_side_cover_more() -> None:
+    """Counts of 2 to 12, on average over their means, by enumeration."""
+    hits = np.arange(100.0)
+    exact = SkewedLimits(hits, hits, hits, np.ones(100))
+    means = np.linspace(2, 12, 401)
+    law = poisson.pmf(hits[:, None], means)
+    low, high = exact.nominal().between(0.05).T
+    near = exact.between(0.05)[:, 0]
+
+    def covered(low: Any) -> float:
+        return float((law * ((low[:, None] <= means) & (means <= high[:, None]))).sum(axis=0).mean())
+
+    assert 0.945 < covered(low) < 0.955
+    assert covered(near) > 0.96
 
 
 def test_without_skewness_the_limits_are_normal_and_mirrored_with_it() -> None:

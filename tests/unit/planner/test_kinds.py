@@ -23,7 +23,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a population for any population": (
         {"number": (0, 1), "n": 1000, "epsilon": 1, "shape": np.array([0.5, 0.5])},
-        "max_mean_error must be planned for number or ordered, one of the two, and nothing else, got shape",
+        "shape must not be given with number: a mean is planned for a number or for ordered answers alone",
     ),
     "confidence of a test": (
         {"effect": 0.1, "share": 0.2, "power": 0.8, "epsilon": 1, "confidence": 0.8},

@@ -54,10 +54,13 @@ BAD: list[tuple[dict[str, object], str]] = [
     ({"number": 5, "n": 100, "epsilon": 1}, r"number must be the two ends of a scale, such as number=\(18, 90\)"),
     (
         {"number": (0, 1), "symbols": 3, "n": 9, "epsilon": 1},
-        "max_mean_error must be planned for number or ordered, one of the two, and nothing else, got symbols",
+        "symbols must not be given with number: a mean is planned for a number or for ordered answers alone",
     ),
-    ({"max_mean_error": 1, "n": 9}, "one of the two, and nothing else, got neither"),
-    ({"number": (0, 1), "ordered": 5, "n": 9, "epsilon": 1}, "one of the two, and nothing else, got both"),
+    ({"max_mean_error": 1, "n": 9}, "one of number and ordered must be given for the plan of a mean, got neither"),
+    (
+        {"number": (0, 1), "ordered": 5, "n": 9, "epsilon": 1},
+        "one of number and ordered must be given for the plan of a mean, got both",
+    ),
     (
         {"ordered": ["a", "b"], "n": 9, "epsilon": 1},
         "ordered must have whole numbers for a plan of their mean, got other answers",

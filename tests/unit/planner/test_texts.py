@@ -106,5 +106,11 @@ def test_the_command_prints_and_writes_the_plan(
     assert dn.Survey.load("words.json").encoding.finds_text
     assert main(["plan", "--discover-above", "0.01", "--epsilon", "4", "--length", "6", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["found"] == "n"
-    told = refused(capsys, "plan", "--discover", "20", "--n", "1e6", "--chart", "plan.svg")
-    assert told == "--chart must not be given with --discover: there is one line to it, the square root of n"
+    for asked in (
+        ["--discover", "20", "--n", "1e6"],
+        ["--discover-above", "0.01", "--n", "1e6"],
+        ["--length", "6", "--n", "1e6", "--epsilon", "1"],
+        ["--number", "18,90", "--n", "1e6", "--epsilon", "1"],
+    ):
+        told = refused(capsys, "plan", *asked, "--chart", "plan.svg")
+        assert told == f"--chart must not be given with {asked[0]}: there is one line to it, the square root of n"

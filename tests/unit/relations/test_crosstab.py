@@ -198,8 +198,8 @@ REFUSED: list[tuple[Any, tuple[Any, ...], str]] = [
     ({"a": TALLY, "b": [70, 30]}, (), "group 'b' must be given as a tally, got list"),
     ({"a": TALLY, "b": dn.Tally(dn.krr(["ja", "nein"], epsilon=1), [[7, 3]])}, (), "must have the same answers"),
     (FormTally(FORM), ("smokes", "age"), "tally must hold answers to 'smokes' and 'age', got none"),
+    (FormTally(FORM), ("smokes", "smokes"), "rows and columns must name two different questions, got smokes twice"),
     (FormTally(FORM), ("smokes", "city"), "must be related in the form to be tabulated together, got smokes and city"),
-    (FormTally(FORM), ("smokes", "smokes"), "must be related"),
     (FormTally(FORM), ("smokes",), "must name two related questions"),
 ]
 

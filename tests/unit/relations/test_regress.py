@@ -152,7 +152,7 @@ def test_scores_and_information_are_the_derivatives(model: Any, hidden: bool) ->
         more = {"hidden": rng.random((rows, 3)), "clear": np.column_stack([np.ones(rows), rng.normal(size=rows)])}
     problem = ReportLikelihood(model, x, rng.random((rows, 3)), rng.normal(size=rows) / 4, 1 + rng.random(rows), **more)
     theta = rng.normal(size=problem.size) / 2
-    value, score, observed, _ = problem.parts(theta)
+    value, score, observed, _, squares = problem.parts(theta)
     assert value == pytest.approx(problem.value(theta))
     step = 1e-5
     for place in range(problem.size):
@@ -162,6 +162,8 @@ def test_scores_and_information_are_the_derivatives(model: Any, hidden: bool) ->
         assert (problem.value(up) - problem.value(down)) / (2 * step) == pytest.approx(score[place], abs=1e-6)
         bent = (problem.parts(up)[1] - problem.parts(down)[1]) / (2 * step)
         assert -bent == pytest.approx(observed[place], abs=1e-5)
+    each = problem.scores(theta)
+    assert squares() == pytest.approx(sum(w * np.outer(one, one) for w, one in zip(problem.weights, each, strict=True)))
 
 
 def test_every_table_gives_the_same_fit(tmp_path: Path) -> None:
@@ -196,6 +198,24 @@ def test_weights_of_one_kind_change_nothing_but_the_standard_errors() -> None:
     assert weighted.params.to_numpy() == pytest.approx(plain.params.to_numpy(), abs=1e-6)
     assert weighted.bse.to_numpy() == pytest.approx(robust.bse.to_numpy(), rel=1e-6)
     assert robust.bse.to_numpy() == pytest.approx(plain.bse.to_numpy(), rel=0.1)
+
+
+def test_weights_that_sum_to_one_are_as_good_as_their_multiples() -> None:
+    """Reports of much noise tell little of one person; weights of a millionth are no less known for that."""
+    survey = dn.warner(epsilon="1/4")
+    data = {"y": np.arange(6000) % 2, "x": np.arange(6000) % 5 % 3, "w": np.where(np.arange(6000) % 7, 1.0, 2.0)}
+    plain = dn.regress("y ~ x", data, survey=survey, weights="w")
+    for factor in (1e-7, 1e300):
+        found = dn.regress("y ~ x", data | {"w": factor * data["w"]}, survey=survey, weights="w")
+        assert found.notes == plain.notes == ()
+        assert found.params.to_numpy() == pytest.approx(plain.params.to_numpy(), abs=1e-6)
+        assert found.bse.to_numpy() == pytest.approx(plain.bse.to_numpy(), rel=1e-6)
+
+
+def test_rows_without_a_count_are_left_out() -> None:
+    survey = DESIGNS["forced"]
+    rows = {"said": ["no", "yes", "no"], "n": [700, 300, None]}
+    assert dn.regress("said ~ 1", rows, survey=survey, counts="n").nobs == 1000
 
 
 def test_clusters_of_one_person_are_the_robust_errors_and_doubled_people_count_once() -> None:
@@ -425,8 +445,18 @@ WARNER = DESIGNS["warner"]
             "said ~ x",
             BASE | {"c": [0] * 80},
             {"clusters": "c"},
-            "every stratum must have at least two clusters",
+            "clusters must be at least two for their standard errors, got 1",
         ),
+        (
+            "said ~ x",
+            BASE | {"s": [0] * 79 + [1]},
+            {"strata": "s"},
+            "every stratum must have at least two people, got one with 1; merge strata",
+        ),
+        ("said ~ x", BASE | {"n": [np.inf] * 80}, {"counts": "n"}, "whole numbers of people from 0 on, 2**53 in all"),
+        ("said ~ x", BASE | {"n": [2**50] * 80}, {"counts": "n"}, "whole numbers of people from 0 on, 2**53 in all"),
+        ("said ~ x", BASE | {"x": [[1]] * 80}, {}, "columns must have one value in each row, got lists or tables"),
+        ("said ~ x", BASE | {"n": [0] * 80}, {"counts": "n"}, "data must have people, got none: no rows, or rows that"),
         (
             "said ~ x",
             BASE,
@@ -454,6 +484,23 @@ def test_perfect_separation_has_infinite_errors_and_says_so() -> None:
     fit = dn.regress("y ~ x", data, survey=dn.warner(epsilon=2), counts="n")
     assert np.isinf(fit.bse.to_numpy()).any()
     assert "no finite estimate" in repr(fit)
+
+
+def test_predictions_from_a_coefficient_without_an_estimate_may_be_anything() -> None:
+    """All of one region say yes. Nothing is known of it from the others; of everybody, as much as they are."""
+    rows = {"y": [0, 1, 1], "region": ["n", "n", "s"], "n": [200, 200, 100]}
+    fit = dn.regress("y ~ region", rows, survey=dn.warner(epsilon=6), counts="n")
+    assert fit.unknown.tolist() == [False, True]
+    found = fit.predict({"region": ["n", "s"]}, level=0.95)
+    low, high = found["yes", "low"], found["yes", "high"]
+    assert 0.4 < low[0] < 0.5 < high[0] < 0.6
+    assert (low[1], high[1]) == (0, 1)
+    share, low, high = fit.shares().loc["yes"]
+    assert share == pytest.approx(0.6, abs=1e-3)
+    assert 0.3 < low < 0.4
+    assert 0.6 < high < 0.7
+    number = dn.regress("y ~ x", {"y": [3, 4], "x": [0, 1]}, survey=dn.number(0, 10, 1, bins=8))
+    assert number.predict({"x": [0]}, level=0.95)[["low", "high"]].to_numpy().tolist() == [[-np.inf, np.inf]]
 
 
 def test_missing_values_are_dropped_and_counted() -> None:
@@ -486,6 +533,75 @@ def test_profile_limits_are_open_where_only_one_side_is_known() -> None:
     assert -6 < high < -1
     assert fit.shares().loc["yes", "low"] == 0
     assert 0 < fit.shares().loc["yes", "high"] < 0.1
+
+
+def test_profile_limits_hold_where_another_coefficient_has_no_finite_estimate() -> None:
+    """One corner says yes: the likelihood rises for ever along a ridge, and looks flat where a search ends."""
+    corners = [(x, g) for x in range(-2, 3) for g in (0, 1)]
+    said = [50 if not g else 75 if x == 2 else 60 for x, g in corners]
+    x, g = (np.repeat([corner[place] for corner in corners], 2) for place in (0, 1))
+    rows = {"y": [0, 1] * 10, "x": x, "g": g, "n": [count for yes in said for count in (500 - yes, yes)]}
+    survey = dn.warner(epsilon=2)
+    fit = dn.regress("y ~ x + g", rows, survey=survey, counts="n")
+    assert fit.unknown.tolist() == [True, False, True]
+    limits = fit.conf_int(method="profile")
+    assert limits.loc["Intercept", 0] == -np.inf
+    assert limits.loc["g", 1] == np.inf
+    ones = np.ones(20)
+    for term, right, column, side in (("Intercept", "0 + x + g", ones, 1), ("x", "g", x, 0), ("g", "x", g, 0)):
+        off = float(limits.loc[term, side]) * column
+        held = dn.regress(f"y ~ {right}", rows | {"off": off}, survey=survey, counts="n", offset="off", starts=20)
+        assert 2 * (fit.llf - held.llf) == pytest.approx(1.959964**2, rel=1e-3)
+
+
+def test_years_and_years_since_then_have_the_same_fit() -> None:
+    """A constant hardly tells a calendar year from itself; log odds at the year 0 are thousands."""
+    data = people(DESIGNS["forced"], 500)
+    since, years = (
+        dn.regress("said ~ t", data | {"t": first + data["old"]}, survey=DESIGNS["forced"]) for first in (0, 1990)
+    )
+    assert years.notes == ()
+    assert years.llf == pytest.approx(since.llf, abs=1e-6)
+    assert years.params["t"] == pytest.approx(since.params["t"], abs=1e-6)
+    assert years.bse["t"] == pytest.approx(since.bse["t"], rel=1e-6)
+    assert years.params["Intercept"] == pytest.approx(since.params["Intercept"] - 1990 * since.params["t"], rel=1e-6)
+    for method in ("wald", "profile"):
+        found, wanted = (fit.conf_int(method=method).loc["t"].to_numpy() for fit in (years, since))
+        assert found == pytest.approx(wanted, abs=1e-3)
+    found, wanted = (fit.predict({"t": [first, first + 3]}, level=0.95) for fit, first in ((years, 1990), (since, 0)))
+    assert found.to_numpy() == pytest.approx(wanted.to_numpy(), abs=1e-6)
+
+
+def test_numbers_in_other_units_have_the_same_fit() -> None:
+    """Incomes, not thousands of them: coefficients and limits of both kinds are a thousand times as large."""
+    x = np.arange(600) % 5
+    reports = np.random.default_rng(4).integers(0, 8, 600)
+    found = [dn.regress("y ~ x", {"y": reports, "x": x}, survey=dn.number(0, top, 30, bins=8)) for top in (80, 80_000)]
+    assert all(fit.converged for fit in found)
+    for method in ("wald", "profile"):
+        small, large = (fit.conf_int(method=method).to_numpy()[:2] for fit in found)
+        assert large == pytest.approx(1000 * small, rel=1e-3)
+
+
+def test_shares_have_limits_about_the_estimate_that_may_be_negative() -> None:
+    """Fewer say no than anybody can explain: limits are those of the cross-table, and not as far above zero."""
+    designs = {"a": dn.design("forced", p=0.7, yes=0.2), "b": dn.design("forced", p=0.7, yes=0.1)}
+    counts = {"a": {"yes": 431_000, "no": 569_000}, "b": {"yes": 330_000, "no": 670_000}}
+    rows = {"said": ["yes", "no"] * 2, "group": list("aabb"), "n": [n for one in counts.values() for n in one.values()]}
+    fit = dn.regress("said ~ 1", rows, survey=designs, group="group", counts="n", noncompliance="no")
+    tallies = {name: dn.count(designs[name], counts[name]) for name in designs}
+    table = dn.crosstab({"all": tallies, "again": tallies}, noncompliance="no")
+    assert table.conditional()[0, 2] == 0
+    low, high = table.conditional_intervals()[0].T
+    found = fit.shares()
+    assert found["share"].iloc[2] == pytest.approx(0, abs=1e-6)
+    assert found["high"].to_numpy() == pytest.approx(high, abs=4e-4)
+    assert found["low"].to_numpy()[:2] == pytest.approx(low[:2], abs=4e-4)
+
+
+def test_a_share_that_nobody_has_is_not_known_better_than_without_noise() -> None:
+    fit = dn.regress("y ~ 1", {"y": [0], "n": [50]}, survey=dn.warner(epsilon=30), counts="n")
+    assert fit.shares().loc["yes"].tolist() == pytest.approx([0, 0, 1.959964**2 / (50 + 1.959964**2)], abs=1e-6)
 
 
 def test_methods_that_do_not_fit_are_refused() -> None:

@@ -132,8 +132,9 @@ def discover(
     tally
         The counts, of all levels.
     alphabet
-        Characters that texts have: "digits", "domains", or the characters themselves. Without it all of Unicode but
-        control characters.
+        Characters that texts have: "digits", "domains", "letters" (Latin ones, and blanks), or the characters
+        themselves, each once and letters in their order, so that no word is taken for its letters; a list may have them
+        in any order. Without it all of Unicode but control characters.
     prefixes
         Texts one of which every answer begins with, such as "https://".
     candidates
@@ -170,7 +171,7 @@ def discover(
     >>> tally = dn.simulate(survey, list(animals.values()), 10**5, rng, symbols=list(animals))
     >>> dn.discover(tally).symbols
     ('lynx', 'elk', 'zebra')
-    >>> dn.discover(tally, alphabet="abcdefghijklmnopqrstuvwxyz", prefixes=["l", "z"]).symbols
+    >>> dn.discover(tally, alphabet="letters", prefixes=["l", "z"]).symbols
     ('lynx', 'zebra')
     """
     search = _Search(tally, Extension(_checked(tally).alphabet, alphabet, prefixes), _Limits(most, seconds), progress)
@@ -309,7 +310,7 @@ class _Search:
         _check_cohorts(fits[-1].tally, len(texts.keys))
         allowed, told = 1 - screening.level, self._told(last, looked)
         declared = WholeTexts(fits, self.levels, texts).declared(allowed, told)
-        return DiscoveredEstimate.of_search(declared, texts, screening, self.tally)
+        return DiscoveredEstimate.of_search(declared, texts, screening, self.tally, self.extension.characters)
 
     def _first_whole(self, key: bytes) -> int:
         """The first level that sees all of an answer; the last one if none does, because it is cut."""

@@ -28,8 +28,9 @@ WROTE = {"lynx": 0.4, "elk": 0.3, "elks": 0.2, "": 0.1}
 
 
 def test_declared_texts_come_largest_first_with_shares_and_what_is_left() -> None:
-    found = dn.discover(tally_of(WROTE), alphabet=LATIN)
+    found = dn.discover(tally_of(WROTE), alphabet="letters")
     assert found.symbols == ("lynx", "elk", "elks", "")
+    assert found.searched["searched"]["characters"] == " " + LATIN  # as a survey of folded text reads them
     low, high = found.intervals().T
     wide = found.intervals(simultaneous=True)
     assert ((wide[:, 0] < list(WROTE.values())) & (wide[:, 1] > list(WROTE.values()))).all()
@@ -100,7 +101,7 @@ def test_known_prefixes_and_alphabets_narrow_the_search_and_listed_texts_join_it
     narrow = dn.discover(tally, alphabet=LATIN, prefixes=["elk"])
     assert narrow.symbols == ("elk", "elks")
     assert narrow.tested.size < everywhere.tested.size
-    both = dn.discover(tally, alphabet="elks", candidates=["Lynx", "unwritten"])
+    both = dn.discover(tally, alphabet="ekls", candidates=["Lynx", "unwritten"])
     assert both.symbols == ("lynx", "elk", "elks", "")
     assert "unwritten"[:6] + "\u2026" in both.tested.symbols
 
@@ -161,8 +162,10 @@ def test_bad_arguments_are_refused_in_a_sentence() -> None:
     refused("seconds must be a number above 0, got -1", seconds=-1)
     refused("seconds must be a number above 0, got nan", seconds=float("nan"))
     refused("level must be between 0 and 1, got 2", level=2)
-    refused("alphabet must be 'digits', 'domains' or single characters, such as 'abc'", alphabet=["ab"])
-    refused("alphabet must be 'digits', 'domains' or single characters, such as 'abc'", alphabet=7)
+    alphabet = "alphabet must be 'digits', 'domains', 'letters' or single characters, each once and letters in their "
+    no_name = "no set has that name, and a word is not taken for its letters"
+    for wrong in (["ab"], 7, "", "latin", "domain", "ascii", "hello!"):
+        refused(f"{alphabet}order, such as 'abc', got {wrong!r}; {no_name}", alphabet=wrong)
     refused("prefixes must be a list of texts, got one str", prefixes="www.")
     refused("prefixes must be texts, got one bytes", prefixes=[b"www."])
     refused("prefixes must hold at least one text, got none; leave them out to search everywhere", prefixes=[])
@@ -196,10 +199,10 @@ def test_levels_that_cannot_be_searched_are_named() -> None:
         "candidates must be at most 4194304 at a level, got more; name an alphabet or known prefixes, or let levels "
         "rise in smaller steps", wide,
     )  # fmt: skip
-    assert dn.discover(wide, alphabet="elk", prefixes=["elk"]).symbols == ("elk",)
+    assert dn.discover(wide, alphabet="ekl", prefixes=["elk"]).symbols == ("elk",)
     few = tally_of(WROTE, levels=[(2, 4), (4, 4), (6, 2)], cells=8)
     with pytest.raises(DecodeError, match=r"^the last level must have cohorts enough to tell \d+") as met:
-        dn.discover(few, alphabet="elks")
+        dn.discover(few, alphabet="ekls")
     assert str(met.value).endswith(
         " texts apart, got 2 with reports, of 8 cells; name an alphabet or known prefixes, or make a survey with more "
         "cohorts"

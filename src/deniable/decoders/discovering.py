@@ -300,8 +300,12 @@ class _Search:
             completed = self.completed[number]
             texts.share(completed.promise)
             looked += len(completed.promise) if number == last else 0
-            some = np.array([_is_answer(self.tally.survey.alphabet, key) for key in completed.keys], bool)
-            texts.add([*compress(completed.keys, some)], number, completed.promise[completed.places][some])
+            promise = completed.promise[completed.places]
+            if self.extension.all_answers:
+                texts.add(completed.keys, number, promise)
+            else:
+                some = np.array([_is_answer(self.tally.survey.alphabet, key) for key in completed.keys], bool)
+                texts.add([*compress(completed.keys, some)], number, promise[some])
             self.limits.check(looked)
         texts.name({key: self._first_whole(key) for key in listed})
         if not texts.keys:

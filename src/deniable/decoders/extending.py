@@ -33,6 +33,8 @@ def partial(beginning: bytes) -> bytes:
     >>> partial("caf\\u00e9".encode()), partial("caf\\u00e9".encode()[:-1])
     (b'', b'\\xc3')
     """
+    if beginning and beginning[-1] <= _ASCII:
+        return b""
     for size in range(1, min(len(beginning), 3) + 1):
         lead = beginning[-size]
         if lead not in _ANY:
@@ -75,6 +77,11 @@ class Extension:
                     self._trie.setdefault(code[:i], set()).add(byte)
         self._known = None if prefixes is None else _prefixes(answers, prefixes)
         self.width = cache(self._width)
+        self._bytes_after = cache(lambda within: [bytes([byte]) for byte in self.after(within)])
+        # Texts of characters that are neither folded nor put together are answers as they are.
+        self.all_answers = self.characters is not None and all(
+            c.isascii() and not c.isspace() and answers.canonical(c) == c for c in self.characters
+        )
 
     def after(self, within: bytes) -> tuple[int, ...]:
         """The bytes that may follow within a character, or between two."""
@@ -120,7 +127,7 @@ class Extension:
         for _ in range(steps):
             before, open_ = open_, []
             for beginning in before:
-                longer = [beginning + bytes([byte]) for byte in self.after(partial(beginning))]
+                longer = [beginning + byte for byte in self._bytes_after(partial(beginning))]
                 open_ += longer if self._known is None else filter(self._begins, longer)
                 if len(found) + len(open_) > most:
                     raise DecodeError(_too_many(most))

@@ -157,7 +157,7 @@ def _characters(answers: Alphabet, given: object) -> list[str]:
     """The characters of an alphabet, as the survey reads them, in order."""
     found = NAMED.get(given, given) if isinstance(given, str) else given
     try:
-        letters = [*found]  # type: ignore[call-overload]
+        letters = list(found)  # type: ignore[call-overload]
     except TypeError:
         letters = []
     single = letters and all(isinstance(c, str) and len(c) == 1 for c in letters)

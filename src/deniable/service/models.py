@@ -214,7 +214,9 @@ class DiscoverRequest(OfQuestion, frozen=True, kw_only=True):
 
     alphabet: Annotated[
         Annotated[str, Meta(min_length=1, max_length=1 << 12)] | None,
-        _told("digits, domains, letters, or all characters that texts may have", must="be characters, or a name of some"),
+        _told(
+            "digits, domains, letters, or all characters that texts may have", must="be characters, or a name of some"
+        ),
     ] = None
     prefixes: Annotated[
         Annotated[list[str], Meta(min_length=1, max_length=1 << 10)] | None,

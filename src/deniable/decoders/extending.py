@@ -83,6 +83,12 @@ class Extension:
             c.isascii() and not c.isspace() and answers.canonical(c) == c for c in self.characters
         )
 
+    @property
+    def named(self) -> tuple[str | None, list[str] | None]:
+        """The characters and the known prefixes, so that two of these can be compared."""
+        known = None if self._known is None else sorted(code.hex() for codes in self._known.values() for code in codes)
+        return None if self.characters is None else "".join(self.characters), known
+
     def after(self, within: bytes) -> tuple[int, ...]:
         """The bytes that may follow within a character, or between two."""
         if self._trie is not None:

@@ -157,8 +157,8 @@ def default_cohorts(cells: int) -> int:
     """So many cohorts that they have 16,384 cells together, 1,024 at least.
 
     Texts that share a cell are noise to each other: the variance that a text of share f adds to others is
-    f**2 / ((cells - 1) * cohorts). With few cells, as a small epsilon has them, 1,024 cohorts leave half as much of it at
-    the first level as randomised response makes.
+    f**2 / ((cells - 1) * cohorts). With few cells, as a small epsilon has them, 1,024 cohorts leave half as much of it
+    at the first level as randomised response makes.
 
     >>> default_cohorts(4), default_cohorts(56)
     (4096, 1024)

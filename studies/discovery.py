@@ -1,7 +1,8 @@
 """What is found when nobody has a list: `python -m studies.discovery` writes docs/results/discovery.md.
 
-`--counts FILE` takes the counts of queries from a file; `--only PART` runs one of the parts again, `--processes` at
-once and for `--seconds` at most. Every tally has a random stream of its own, so none of that changes its numbers.
+`--counts FILE` takes the counts of queries from a file; `--only PART` runs one of the parts again, or one `--setting`
+of it, `--processes` at once and for `--seconds` at most. Every tally has a random stream of its own, so none of that
+changes its numbers.
 """
 
 import argparse
@@ -9,9 +10,9 @@ import csv
 import os
 import resource
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from itertools import islice
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
@@ -31,15 +32,20 @@ __all__ = ["PARTS", "RESULTS", "scored"]
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 TOP = 32  # texts that a list of the most frequent ones has
-_REPEATS = 8
+_REPEATS = 20
 _NULLS = 1000  # tallies of each hard population
 _PEM = {"steps of 1": ((2, 3, 4, 5, 6), 64), "steps of 2": ((2, 4, 6), 64)}  # lengths in bytes, beginnings kept
-_BITS = ((16, 16, 64), (20, 14, 64), (16, 8, 64), (16, 4, 64))  # first bits, bits of a step, beginnings kept
+_BITS = {
+    "16 bits": (16, 16, 64),
+    "14 bits": (20, 14, 64),
+    "8 bits": (16, 8, 64),
+    "4 bits": (16, 4, 64),
+}  # first bits, bits of a step, beginnings kept
 _SEARCHES = ("PEM", "TreeHist", "SFP")  # of pure-ldp
 _LONGEST = 3600.0  # seconds of wall time of one of them
-_GROUPS = 1024  # cohorts of a survey, whatever its levels
+_GROUPS = 1024  # cohorts of a survey, whatever its levels, where it is not the default that is looked at
 Line = dict[str, str | float]
-Task = tuple[Callable[..., Line], tuple[Any, ...]]
+Task = tuple[str, Callable[..., Line], tuple[Any, ...]]  # of which setting, what makes it, and from what
 
 
 def scored(found: Iterable[str], truth: Iterable[str]) -> float:
@@ -63,9 +69,11 @@ def _tallied(survey: dn.Survey, people: People, n: int, rng: np.random.Generator
     return dn.Tally(survey, counts)
 
 
-def _drawn(people: People, n: int, epsilon: float, repeat: int) -> tuple[np.random.Generator, dn.Survey, dn.Tally]:
+def _drawn(
+    people: People, n: int, epsilon: float, repeat: int, cohorts: int | None = None
+) -> tuple[np.random.Generator, dn.Survey, dn.Tally]:
     rng = stream_of(0, "discovery", epsilon, repeat)
-    survey = dn.discovery(epsilon=epsilon, length=6, cohorts=_GROUPS, seed=rng.bytes(16))
+    survey = dn.discovery(epsilon=epsilon, length=6, cohorts=cohorts, seed=rng.bytes(16))
     return rng, survey, _tallied(survey, people, n, rng)
 
 
@@ -83,7 +91,9 @@ def _measure(counts: Path | None, epsilon: float, repeat: int) -> Line:
     declared = scored(map(str, found.symbols[:TOP]), truth)
     line: Line = {"part": "queries", "setting": f"epsilon {epsilon:g}", "n": n, "tallies": 1}
     line |= {"declared": declared, "squares": declared**2, "seconds": spent}
-    line |= {"largest": scored(map(str, found.leading(TOP)), truth), "found": len(found.symbols)}
+    largest = scored(map(str, found.leading(TOP)), truth)
+    line |= {"largest": largest, "largest squares": largest**2, "found": len(found.symbols)}
+    line["looked at"] = len(set(map(str, found.tested.symbols)) & set(truth))
     line |= {"false": int((true == 0).sum()), "covered": int(((low <= true) & (true <= high)).sum())}
     return line
 
@@ -92,16 +102,28 @@ def _beside_it(counts: Path | None, epsilon: float, repeat: int) -> Line:
     """What prefix extension and an oracle find among the people of `_measure`, with other reports."""
     people = _people(counts)
     truth, n = people.texts[:TOP], round(float(people.counts.sum()))
-    rng, survey, _ = _drawn(people, n, epsilon, repeat)
+    rng, survey, _ = _drawn(people, n, epsilon, repeat, cohorts=_GROUPS)
     line: Line = {"part": "others", "setting": f"epsilon {epsilon:g}", "n": n, "tallies": 1}
     line["pem"] = max(_extended(people, n, epsilon, rng, *how, truth) for how in _PEM.values())
-    line["bits"] = max(_extended_by_bits(people, n, epsilon, rng, *how) for how in _BITS)
+    line["bits"] = max(_extended_by_bits(people, n, epsilon, rng, *how) for how in _BITS.values())
     known = dn.orr(epsilon=epsilon, cells=survey.cells, cohorts=_GROUPS, seed=rng.bytes(16))
     whole = _tallied(known, people, n, rng)
     oracle = dn.decode(whole, candidates=people.texts, decoder=Screening())
     line["oracle"] = scored([people.texts[i] for i in np.argsort(-oracle.raw)[:TOP]], truth)
     line["oracle declared"] = scored([people.texts[i] for i in oracle.kept][:TOP], truth)  # type: ignore[attr-defined]
     return line
+
+
+def _one_step(counts: Path | None, epsilon: float, repeat: int, step: str) -> Line:
+    """What prefix extension finds with one step, whatever the others find in the same tally."""
+    people, rng = _people(counts), stream_of(4, "discovery", epsilon, step, repeat)
+    n, truth = round(float(people.counts.sum())), people.texts[:TOP]
+    if step in _PEM:
+        score = _extended(people, n, epsilon, rng, *_PEM[step], truth)
+    else:
+        score = _extended_by_bits(people, n, epsilon, rng, *_BITS[step])
+    line: Line = {"part": "steps", "setting": f"epsilon {epsilon:g}, {step}", "n": n, "tallies": 1}
+    return line | {"largest": score, "largest squares": score**2}
 
 
 def _extended(
@@ -239,31 +261,36 @@ def _beside(counts: Path | None, method: str, epsilon: float) -> Line:
 def _queries(counts: Path | None) -> Iterator[Task]:
     for repeat in range(_REPEATS):
         for epsilon in (4.0, 3.0, 2.0, 1.0):
-            yield _measure, (counts, epsilon, repeat)
+            yield f"epsilon {epsilon:g}", _measure, (counts, epsilon, repeat)
 
 
 def _others(counts: Path | None) -> Iterator[Task]:
     for repeat in range(_REPEATS):
         for epsilon in (4.0, 3.0, 2.0, 1.0):
-            yield _beside_it, (counts, epsilon, repeat)
+            yield f"epsilon {epsilon:g}", _beside_it, (counts, epsilon, repeat)
+
+
+def _steps(counts: Path | None) -> Iterator[Task]:
+    for repeat in range(_REPEATS):
+        for epsilon in (4.0, 3.0, 2.0, 1.0):
+            for step in (*_BITS, *_PEM):
+                yield f"epsilon {epsilon:g}, {step}", _one_step, (counts, epsilon, repeat, step)
 
 
 def _nulls(_: Path | None) -> Iterator[Task]:
     for repeat in range(_NULLS):
         for name in HARD:
-            yield _null, (name, 3.0, repeat)
+            yield f"{name}, epsilon 3", _null, (name, 3.0, repeat)
 
 
 def _domains(_: Path | None) -> Iterator[Task]:
-    for n in (10**6, 10**8, 10**5, 10**7):
-        yield _names, (n, 4.0, 30)
-    for length in (10, 20):
-        yield _names, (10**6, 4.0, length)
+    for n, length in ((10**6, 30), (10**8, 30), (10**5, 30), (10**7, 30), (10**6, 10), (10**6, 20)):
+        yield f"{length} bytes, 10^{np.log10(n):.0f} reports", _names, (n, 4.0, length)
 
 
 def _done(task: Task) -> Line:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    work, given = task
+    _, work, given = task
     return work(*given)
 
 
@@ -280,14 +307,25 @@ def _lines(tasks: Iterable[Task], processes: int, seconds: float, *, fresh: bool
 def _peers(counts: Path | None) -> Iterator[Task]:
     for method in ("deniable", *_SEARCHES):
         for epsilon in (2.0, 4.0):
-            yield _beside, (counts, method, epsilon)
+            yield f"{method}, epsilon {epsilon:g}", _beside, (counts, method, epsilon)
 
 
-PARTS = {"queries": _queries, "others": _others, "nulls": _nulls, "names": _domains, "peers": _peers}
+def _left(tasks: Iterable[Task], setting: str | None, done: Mapping[str, int]) -> Iterator[Task]:
+    """The tasks of one setting, or all, but for so many of each that were done before."""
+    passed: Counter[str] = Counter()
+    for task in tasks:
+        passed[task[0]] += 1
+        if setting in (None, task[0]) and passed[task[0]] > done.get(task[0], 0):
+            yield task
+
+
+PARTS = {
+    "queries": _queries, "others": _others, "steps": _steps, "nulls": _nulls, "names": _domains, "peers": _peers,
+}  # fmt: skip
 _WITH_MEMORY = ("names", "peers")  # parts that say how much memory a search takes
 _FIELDS = (
-    "part", "setting", "n", "tallies", "declared", "squares", "largest", "pem", "bits", "oracle", "oracle declared",
-    "found", "false", "covered", "bias", "heavy", "seconds", "clients", "memory",
+    "part", "setting", "n", "tallies", "declared", "squares", "largest", "largest squares", "looked at", "pem", "bits",
+    "oracle", "oracle declared", "found", "false", "covered", "bias", "heavy", "seconds", "clients", "memory",
 )  # fmt: skip
 
 
@@ -303,11 +341,12 @@ def _numbers(row: dict[str, str]) -> Line:
     return found | {"n": round(float(row["n"]))}
 
 
-def _added(path: Path, part: str, lines: Iterable[Line], *, more: bool) -> None:
+def _added(path: Path, part: str, setting: str | None, lines: Iterable[Line], *, more: bool) -> None:
     """A table's other parts, and this one anew, or with more tallies: they are added up by setting."""
     before = _table(path)
     kept = [row for row in before if row["part"] != part]
-    sums = {row["setting"]: _numbers(row) for row in before if row["part"] == part and more}
+    same = {row["setting"]: _numbers(row) for row in before if row["part"] == part}
+    sums = {name: row for name, row in same.items() if more or setting not in (None, name)}
     for line in lines:
         total = sums.setdefault(str(line["setting"]), {})
         for name, value in line.items():
@@ -318,13 +357,14 @@ def _added(path: Path, part: str, lines: Iterable[Line], *, more: bool) -> None:
             writer.writeheader()
             writer.writerows(kept)
             for row in sums.values():
-                writer.writerow({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()})
+                writer.writerow({k: round(v, 6) if isinstance(v, float) else v for k, v in row.items()})
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--counts", type=Path)
     parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--setting", help="one row of a part")
     parser.add_argument("--to", type=Path, default=RESULTS)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=float("inf"))
@@ -335,11 +375,11 @@ def main() -> None:
     with Reporter("discovery"):
         for part in [args.only] if args.only else PARTS:
             path = args.to / "discovery.csv"
-            done = sum(round(float(row["tallies"])) for row in _table(path) if row["part"] == part and args.more)
-            lines = _lines(
-                islice(PARTS[part](args.counts), done, None), args.processes, args.seconds, fresh=part in _WITH_MEMORY
-            )
-            _added(path, part, lines, more=args.more)
+            rows = [row for row in _table(path) if row["part"] == part and args.more]
+            done = {row["setting"]: round(float(row["tallies"])) for row in rows}
+            tasks = _left(PARTS[part](args.counts), args.setting, done)
+            lines = _lines(tasks, args.processes, args.seconds, fresh=part in _WITH_MEMORY)
+            _added(path, part, args.setting, lines, more=args.more)
     if not args.table:
         from studies.discovery_page import write_page
 

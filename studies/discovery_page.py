@@ -7,15 +7,15 @@ from typing import Any
 
 import altair as alt
 
-__all__ = ["page", "read", "write_page"]
+__all__ = ["f1", "page", "read", "write_page"]
 
 # F1 of the 32 most frequent of the original queries: prefix extension with its best step, and an oracle with a list.
 PUBLISHED = {
     "epsilon 1": (0.06, 0.14), "epsilon 2": (0.34, 0.51), "epsilon 3": (0.53, 0.76), "epsilon 4": (0.82, 0.87),
 }  # fmt: skip
-_METHODS = {"declared": "discover, declared", "largest": "discover, best 32", "pem": "prefix extension"}
-_METHODS |= {"bits": "prefix extension by bits", "oracle": "known list, all people"}
-_PARTS = ("queries", "nulls", "names", "peers")
+_METHODS = {"declared": "discover, declared", "largest": "discover, best 32", "step": "prefix extension, one step"}
+_METHODS |= {"hindsight": "the best step of each tally", "oracle": "known list, all people"}
+_PARTS = ("queries", "steps", "nulls", "names", "peers")
 Row = dict[str, str]
 
 
@@ -23,10 +23,11 @@ def _mean(row: Row, name: str) -> float:
     return float(row[name]) / float(row["tallies"])
 
 
-def _error(row: Row) -> float:
-    """One standard error of the mean F1 of what was declared."""
-    tallies = float(row["tallies"])
-    return math.sqrt(max(_mean(row, "squares") - _mean(row, "declared") ** 2, 0.0) / max(tallies - 1, 1.0))
+def f1(row: Row, name: str) -> tuple[float, float]:
+    """The mean F1 of what was declared or listed, and one standard error of it."""
+    mean, tallies = _mean(row, name), float(row["tallies"])
+    squares = _mean(row, "squares" if name == "declared" else f"{name} squares")
+    return mean, math.sqrt(max(squares - mean**2, 0.0) / max(tallies - 1, 1.0))
 
 
 def _table(head: list[str], lines: list[list[str]]) -> str:
@@ -37,16 +38,17 @@ def _table(head: list[str], lines: list[list[str]]) -> str:
 def _queries(rows: list[Row]) -> str:
     lines = []
     for row in rows:
-        pem, oracle = max(_mean(row, "pem"), _mean(row, "bits")), _mean(row, "oracle")
-        closed = (_mean(row, "declared") - pem) / (oracle - pem)
-        figures = [f"{_mean(row, name):.2f}" for name in _METHODS]
-        figures[0] += f" ± {_error(row):.2f}"
+        step, oracle = float(row["step"]), float(row["oracle"])
+        closed = (_mean(row, "declared") - step) / (oracle - step)
+        figures = ["{:.3f} ± {:.3f}".format(*f1(row, name)) for name in ("declared", "largest")]
+        figures.append(f"{step:.3f} ± {float(row['step error']):.3f} ({row['step name']})")
+        figures += [f"{float(row[name]):.2f}" for name in ("hindsight", "oracle")]
         old = [f"{value:.2f}" for value in PUBLISHED[row["setting"]]]
-        seconds = f"{_mean(row, 'seconds'):.0f}"
-        lines.append([row["setting"], *figures, f"{100 * closed:.0f} %", *old, f"{float(row['found']):.0f}"])
-        lines[-1] += [f"{float(row['false']):.0f}", f"{float(row['covered']):.0f}", seconds]
-    head = ["", *_METHODS.values(), "of the gap closed", "published: prefix extension", "oracle"]
-    return _table([*head, "declared in all", "false", "covered", "s"], lines)
+        lines.append([row["setting"], f"{float(row['tallies']):.0f}", *figures, f"{100 * closed:.0f} %", *old])
+        lines[-1] += [f"{_mean(row, 'looked at'):.1f}", f"{float(row['found']):.0f}", f"{float(row['false']):.0f}"]
+        lines[-1] += [f"{float(row['covered']):.0f}", f"{_mean(row, 'seconds'):.0f}"]
+    head = ["", "tallies", *_METHODS.values(), "of the gap closed", "published: prefix extension", "oracle"]
+    return _table([*head, "of the 32 tested", "declared in all", "false", "covered", "s"], lines)
 
 
 def _nulls(rows: list[Row]) -> str:
@@ -100,7 +102,11 @@ def _peers_chart(rows: list[Row]) -> Any:
 
 def _chart(rows: list[Row]) -> Any:
     points = [
-        {"epsilon": float(row["setting"].split()[1]), "F1": round(_mean(row, name), 3), "method": title}
+        {
+            "epsilon": float(row["setting"].split()[1]),
+            "F1": round(f1(row, name)[0] if name in ("declared", "largest") else float(row[name]), 3),
+            "method": title,
+        }
         for row in rows
         for name, title in _METHODS.items()
     ]
@@ -113,15 +119,19 @@ def _chart(rows: list[Row]) -> Any:
 
 
 def read(folder: Path) -> dict[str, list[Row]]:
-    """The rows of each part; what prefix extension and an oracle found joins the row of the same people."""
+    """The rows of each part; means of what others found among the same people join the row of ours."""
     with (folder / "discovery.csv").open(newline="") as file:
         table = list(csv.DictReader(file))
     others = {row["setting"]: row for row in table if row["part"] == "others"}
     parts = {part: [row for row in table if row["part"] == part] for part in _PARTS}
     for row in parts["queries"]:
-        for name in ("pem", "bits", "oracle"):  # means of their own numbers of tallies
-            mean = _mean(others[row["setting"]], name)
-            row[name] = str(mean * float(row["tallies"]))
+        other = others[row["setting"]]
+        steps = [step for step in parts["steps"] if step["setting"].startswith(row["setting"] + ",")]
+        best = max(steps, key=lambda step: _mean(step, "largest"))
+        row["step"], row["step error"] = map(str, f1(best, "largest"))
+        row["step name"] = best["setting"].partition(", ")[2]
+        row["hindsight"] = str(max(_mean(other, "pem"), _mean(other, "bits")))
+        row["oracle"] = str(_mean(other, "oracle"))
     return parts
 
 
@@ -130,7 +140,6 @@ def page(parts: dict[str, list[Row]]) -> str:
     text = (Path(__file__).parent / "discovery_page.md").read_text(encoding="utf-8")
     found, covered = (sum(float(row[name]) for row in parts["nulls"]) for name in ("found", "covered"))
     return text.format(
-        repeats=f"{float(parts['queries'][0]['tallies']):.0f}",
         queries=_queries(parts["queries"]), nulls=_nulls(parts["nulls"]), names=_names(parts["names"]),
         peers=_peers(parts["peers"]), people=f"{int(parts['peers'][0]['n']):,}",
         tallies=f"{sum(float(row['tallies']) for row in parts['nulls']):,.0f}",

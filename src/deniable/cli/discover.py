@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
         ),
     )
     parser.add_argument("tallies", metavar="TALLY", nargs="+", help="tally files of one survey (- is standard input)")
-    parser.option("--alphabet", "NAME", "digits, domains, or all characters that texts may have")
+    parser.option("--alphabet", "NAME", "digits, domains, letters, or all characters that texts may have")
     parser.option("--prefix", "TEXT", "a text that every answer begins with; may be repeated", action="append")
     parser.symbols("candidates", "texts to test in any case, together with those that are found")
     parser.option("--level", "L", "of the declared texts, and of the intervals", share, default=0.95)

@@ -70,6 +70,8 @@ class Result(EstimateRows):
             tested, size = self.estimate.tested.size, len(self.symbols)
             print(f"Of {tested:,} candidates {size:,} were declared: with {level} people wrote each of them.")
             print(f"{self.rest_name} is all else that people wrote, whether or not the search has seen it.")
+            if self.estimate.characters is not None:
+                print(f"Only texts of these characters were looked for: {self.estimate.characters!r:.80}.")
         if found.fit is not None and not found.alarms:
             print(f"The reports fit: {found.fit}.")
         planted = f"{round(0.01 * self.estimate.n):,} of {self.estimate.n:,} reports"

@@ -135,6 +135,8 @@ class DiscoveredEstimate(Estimate):
     declared
         Estimates of what was declared, by the reports of all levels that see all of a text. The other parameters are
         those of `Estimate`.
+    characters
+        Those of which texts alone were looked for, in order; None: all but control characters.
 
     Examples
     --------
@@ -150,9 +152,12 @@ class DiscoveredEstimate(Estimate):
 
     tested: Candidates = field(kw_only=True)
     declared: Declared = field(kw_only=True)
+    characters: str | None = field(kw_only=True, default=None)
 
     @classmethod
-    def of_search(cls, declared: Declared, texts: Texts, decoder: Decoder, tally: Tally) -> "DiscoveredEstimate":
+    def of_search(
+        cls, declared: Declared, texts: Texts, decoder: Decoder, tally: Tally, characters: Sequence[str] | None
+    ) -> "DiscoveredEstimate":
         """The estimate of what a search declared; what no report can tell from another text is left out."""
         tested = Candidates(texts.keys, texts.first, texts.size, declared.scores, declared.errors, texts.promise)
         constraint = Projected()
@@ -164,7 +169,7 @@ class DiscoveredEstimate(Estimate):
         return cls(
             names, shares[:-1][order], declared.shares, decoder,
             constraint, tally.copy(), declared.last.design, rest=(float(shares[-1]), rest), tested=tested,
-            declared=declared,
+            declared=declared, characters=None if characters is None else "".join(characters),
         )  # fmt: skip
 
     @property
@@ -183,8 +188,9 @@ class DiscoveredEstimate(Estimate):
 
     @property
     def searched(self) -> dict[str, Any]:
-        """How many texts were tested, and about the smallest share that is declared."""
-        return {"searched": {"candidates": self.tested.size, "smallest": self.smallest}}
+        """How many texts were tested, of which characters, and about the smallest share that is declared."""
+        about = {"candidates": self.tested.size, "smallest": self.smallest, "characters": self.characters}
+        return {"searched": about}
 
     @property
     def takes_minutes(self) -> bool:

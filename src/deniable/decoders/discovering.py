@@ -9,9 +9,13 @@ Claim: a text that nobody wrote is declared in at most 5 % of tallies.
 Proof: tests/statistical/test_discovery.py::test_texts_that_nobody_wrote_are_rarely_declared
 """
 
+import hashlib
+import json
 import time
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
 from typing import Any, cast
 
@@ -25,7 +29,7 @@ from deniable.decoders.limits import check_level
 from deniable.decoders.screening import Screening
 from deniable.decoders.whole_texts import LevelFit, Texts, WholeTexts
 from deniable.errors import DecodeError, UnfinishedSearch
-from deniable.survey import END, Alphabet, Prefixes, Survey, read_candidates
+from deniable.survey import END, MAX_LENGTH, Alphabet, Prefixes, Survey, read_candidates
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -53,10 +57,12 @@ class Beginnings:
         One number each: the logarithm of the chance, as levels saw it, that they hold a text that can be declared.
     looked
         How many candidates were looked at.
+    search
+        A digest of the survey, the alphabet and the known prefixes: those of another search make no sense here.
 
     Examples
     --------
-    >>> state = Beginnings(((b"ly",),), ((-0.5,),), 17)
+    >>> state = Beginnings(((b"ly",),), ((-0.5,),), 17, "5eed")
     >>> Beginnings.from_json(state.to_json()) == state, state.levels
     (True, 1)
     """
@@ -64,6 +70,7 @@ class Beginnings:
     kept: tuple[tuple[bytes, ...], ...] = ()
     promise: tuple[tuple[float, ...], ...] = ()
     looked: int = 0
+    search: str = ""
 
     @property
     def levels(self) -> int:
@@ -75,14 +82,18 @@ class Beginnings:
         return (self.kept[level - 1], self.promise[level - 1]) if level else ((b"",), (0.0,))
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; beginnings are hexadecimal."""
-        kept = [[beginning.hex() for beginning in level] for level in self.kept]
-        return {
-            "levels": self.levels,
-            "kept": kept,
-            "promise": [[*level] for level in self.promise],
-            "looked": self.looked,
-        }
+        """As JSON values. A collector hands them out and takes them back in one request, so they are short.
+
+        Of each beginning there is the place of the one before that it extends, a dot, and the bytes that follow;
+        nothing is before the dot where it extends none. Promises are little-endian doubles in base64.
+        """
+        kept, before = list[str](), [b""]
+        for level in self.kept:
+            places, size = {key: i for i, key in enumerate(before)}, _size(before)
+            kept.append(" ".join(_short(key, places, size) for key in level))
+            before = [*level]
+        promise = [b64encode(np.array(level, "<f8").tobytes()).decode() for level in self.promise]
+        return {"levels": self.levels, "kept": kept, "promise": promise, "looked": self.looked, "search": self.search}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Beginnings":
@@ -98,16 +109,42 @@ class Beginnings:
         DecodeError
             For anything else.
         """
+        kept: list[tuple[bytes, ...]] = []
+        before: tuple[bytes, ...] = (b"",)
         try:
-            kept = tuple(tuple(bytes.fromhex(text) for text in level) for level in value["kept"])
-            promise = tuple(tuple(float(number) for number in level) for level in value["promise"])
-            found = cls(kept, promise, int(value["looked"]))
-            whole = int(value["levels"]) == len(kept) and all(kept) and [*map(len, kept)] == [*map(len, promise)]
-        except (KeyError, TypeError, ValueError, AttributeError):
+            for level in value["kept"]:
+                before = tuple(_long(word, before) for word in level.split(" ", _KEPT + _ENDED))
+                kept.append(before)
+            doubles = [np.frombuffer(b64decode(level, validate=True), "<f8") for level in value["promise"]]
+            promise = tuple(tuple(level.tolist()) for level in doubles)
+            found = cls(tuple(kept), promise, int(value["looked"]), str(value["search"]))
+            whole = int(value["levels"]) == len(kept) and [*map(len, kept)] == [*map(len, promise)]
+            whole = whole and not any(np.isnan(level).any() for level in doubles)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             whole = False
         if not whole or found.looked < 0:
             raise DecodeError("resume must be the beginnings of an unfinished search; start again without it")
         return found
+
+
+def _size(level: Sequence[bytes]) -> int:
+    """How many bytes the beginnings of a level have that have not ended."""
+    return max((len(key) for key in level if not key.endswith(END)), default=0)
+
+
+def _long(word: str, before: Sequence[bytes]) -> bytes:
+    """What `_short` wrote; a chain of them cannot grow without end."""
+    place, more = word.split(".")
+    found = (before[int(place)] if place else b"") + bytes.fromhex(more)
+    if len(found) > MAX_LENGTH + 1:
+        raise ValueError
+    return found
+
+
+def _short(key: bytes, places: Mapping[bytes, int], size: int) -> str:
+    """A beginning by the one before that it extends."""
+    parent = key if key in places else key[:size]
+    return f"{places[parent]}.{key[len(parent) :].hex()}" if parent in places else f".{key.hex()}"
 
 
 def discover(
@@ -132,8 +169,9 @@ def discover(
     tally
         The counts, of all levels.
     alphabet
-        Characters that texts have: "digits", "domains", or the characters themselves. Without it all of Unicode but
-        control characters.
+        Characters that texts have: "digits", "domains", "letters" (Latin ones, and blanks), or the characters
+        themselves, each once and letters in their order, so that no word is taken for its letters; a list may have them
+        in any order. Without it all of Unicode but control characters.
     prefixes
         Texts one of which every answer begins with, such as "https://".
     candidates
@@ -145,7 +183,8 @@ def discover(
     most
         How many candidates to look at, over all levels, before giving up.
     resume
-        Where a search was stopped before (`UnfinishedSearch.beginnings`); with the same `alphabet` and `prefixes`.
+        Where a search was stopped before (`UnfinishedSearch.beginnings`), of the same survey, `alphabet` and
+        `prefixes`.
     progress
         Called with how much is done, and of how much.
 
@@ -170,14 +209,19 @@ def discover(
     >>> tally = dn.simulate(survey, list(animals.values()), 10**5, rng, symbols=list(animals))
     >>> dn.discover(tally).symbols
     ('lynx', 'elk', 'zebra')
-    >>> dn.discover(tally, alphabet="abcdefghijklmnopqrstuvwxyz", prefixes=["l", "z"]).symbols
+    >>> dn.discover(tally, alphabet="letters", prefixes=["l", "z"]).symbols
     ('lynx', 'zebra')
     """
     search = _Search(tally, Extension(_checked(tally).alphabet, alphabet, prefixes), _Limits(most, seconds), progress)
     listed, screening = _listed(tally.survey, candidates), Screening(check_level(level))
-    state = Beginnings() if resume is None else resume
+    state = Beginnings(search=search.name) if resume is None else resume
     if not isinstance(state, Beginnings) or not search.fits(state):
         raise DecodeError("resume must be the beginnings of an unfinished search; start again without it")
+    if state.search != search.name:
+        raise DecodeError(
+            "resume must be of a search of the same survey, with the same alphabet and prefixes, got that of another; "
+            "start again without it"
+        )
     try:
         while state.levels < len(search.levels) - 1:
             state = search.walked(state)
@@ -228,6 +272,12 @@ class _Search:
         # The share from which a text is declared, about.
         self.target = _DECLARED_FROM * float(np.sqrt(usual * (1 - usual) / last.n) / slope)
 
+    @cached_property
+    def name(self) -> str:
+        """What `Beginnings.search` says of this search."""
+        told = [self.tally.survey.digest, *self.extension.named]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+
     def fits(self, state: Beginnings) -> bool:
         """Whether these are beginnings that a search of this survey can have kept."""
         if state.levels >= len(self.levels) or any(len(level) > _KEPT + _ENDED for level in state.kept):
@@ -262,7 +312,7 @@ class _Search:
         best = float(promise[kept[0]]) if kept else 0.0
         kept += ended
         now = (tuple(found[i] for i in kept), tuple(float(promise[i]) - best for i in kept))
-        after = Beginnings((*state.kept, now[0]), (*state.promise, now[1]), looked)
+        after = Beginnings((*state.kept, now[0]), (*state.promise, now[1]), looked, self.name)
         self.completed[number] = self._completed(after, number, found, before, shares.values)
         return after
 
@@ -299,8 +349,12 @@ class _Search:
             completed = self.completed[number]
             texts.share(completed.promise)
             looked += len(completed.promise) if number == last else 0
-            some = np.array([_is_answer(self.tally.survey.alphabet, key) for key in completed.keys], bool)
-            texts.add([*compress(completed.keys, some)], number, completed.promise[completed.places][some])
+            promise = completed.promise[completed.places]
+            if self.extension.all_answers:
+                texts.add(completed.keys, number, promise)
+            else:
+                some = np.array([_is_answer(self.tally.survey.alphabet, key) for key in completed.keys], bool)
+                texts.add([*compress(completed.keys, some)], number, promise[some])
             self.limits.check(looked)
         texts.name({key: self._first_whole(key) for key in listed})
         if not texts.keys:
@@ -309,7 +363,7 @@ class _Search:
         _check_cohorts(fits[-1].tally, len(texts.keys))
         allowed, told = 1 - screening.level, self._told(last, looked)
         declared = WholeTexts(fits, self.levels, texts).declared(allowed, told)
-        return DiscoveredEstimate.of_search(declared, texts, screening, self.tally)
+        return DiscoveredEstimate.of_search(declared, texts, screening, self.tally, self.extension.characters)
 
     def _first_whole(self, key: bytes) -> int:
         """The first level that sees all of an answer; the last one if none does, because it is cut."""

@@ -6,12 +6,13 @@ within a character. Bytes are all as likely as others: nothing here knows a lang
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from string import ascii_letters, digits
 
 from deniable.errors import DecodeError
 from deniable.survey import END, Alphabet
 
 DOMAINS = "abcdefghijklmnopqrstuvwxyz0123456789-."  # characters of a host name (RFC 1123), in small letters
-NAMED = {"digits": "0123456789", "domains": DOMAINS}  # sets of characters that have a name
+NAMED = {"digits": digits, "domains": DOMAINS, "letters": ascii_letters + " "}  # sets of characters that have a name
 _CONTROLS = 0x20  # ASCII below it is control characters, which nobody writes
 _ASCII = 0x7F  # the delete character: ASCII from it on is none that people write
 _UPPER = range(0x41, 0x5B)  # capital letters of ASCII, which folded text does not have
@@ -32,6 +33,8 @@ def partial(beginning: bytes) -> bytes:
     >>> partial("caf\\u00e9".encode()), partial("caf\\u00e9".encode()[:-1])
     (b'', b'\\xc3')
     """
+    if beginning and beginning[-1] <= _ASCII:
+        return b""
     for size in range(1, min(len(beginning), 3) + 1):
         lead = beginning[-size]
         if lead not in _ANY:
@@ -65,14 +68,26 @@ class Extension:
     ) -> None:
         self._folded = answers.text == "folded"
         self._trie: dict[bytes, set[int]] | None = None
-        if characters is not None:
+        self.characters = None if characters is None else _characters(answers, characters)
+        if self.characters is not None:
             self._trie = {}
-            for character in _characters(answers, characters):
+            for character in self.characters:
                 code = character.encode("utf-8")
                 for i, byte in enumerate(code):
                     self._trie.setdefault(code[:i], set()).add(byte)
         self._known = None if prefixes is None else _prefixes(answers, prefixes)
         self.width = cache(self._width)
+        self._bytes_after = cache(lambda within: [bytes([byte]) for byte in self.after(within)])
+        # Texts of characters that are neither folded nor put together are answers as they are.
+        self.all_answers = self.characters is not None and all(
+            c.isascii() and not c.isspace() and answers.canonical(c) == c for c in self.characters
+        )
+
+    @property
+    def named(self) -> tuple[str | None, list[str] | None]:
+        """The characters and the known prefixes, so that two of these can be compared."""
+        known = None if self._known is None else sorted(code.hex() for codes in self._known.values() for code in codes)
+        return None if self.characters is None else "".join(self.characters), known
 
     def after(self, within: bytes) -> tuple[int, ...]:
         """The bytes that may follow within a character, or between two."""
@@ -118,7 +133,7 @@ class Extension:
         for _ in range(steps):
             before, open_ = open_, []
             for beginning in before:
-                longer = [beginning + bytes([byte]) for byte in self.after(partial(beginning))]
+                longer = [beginning + byte for byte in self._bytes_after(partial(beginning))]
                 open_ += longer if self._known is None else filter(self._begins, longer)
                 if len(found) + len(open_) > most:
                     raise DecodeError(_too_many(most))
@@ -144,18 +159,34 @@ def _too_many(most: int) -> str:
     )
 
 
-def _characters(answers: Alphabet, given: object) -> set[str]:
-    """The characters of an alphabet, as the survey reads them."""
-    if isinstance(given, str):
-        given = NAMED.get(given, given)
+def _characters(answers: Alphabet, given: object) -> list[str]:
+    """The characters of an alphabet, as the survey reads them, in order."""
+    found = NAMED.get(given, given) if isinstance(given, str) else given
     try:
-        found = set(given)  # type: ignore[call-overload]
+        letters = list(found)  # type: ignore[call-overload]
     except TypeError:
-        found = set()
-    if not found or any(not isinstance(c, str) or len(c) != 1 for c in found):
-        raise DecodeError("alphabet must be 'digits', 'domains' or single characters, such as 'abc'")
+        letters = []
+    single = letters and all(isinstance(c, str) and len(c) == 1 for c in letters)
+    if not single or (found is given and isinstance(given, str) and _is_word(given)):
+        names = ", ".join(map(repr, NAMED))
+        raise DecodeError(
+            f"alphabet must be {names} or single characters, each once and letters in their order, such as 'abc', got "
+            f"{given!r:.80}; no set has that name, and a word is not taken for its letters"
+        )
     # A blank by itself would be folded away.
-    return {letter for c in found for letter in (" " if c.isspace() else str(answers.canonical(c)))}
+    blank = answers.text == "folded"
+    return sorted({" " if blank and c.isspace() else str(answers.canonical(c)) for c in letters})
+
+
+def _is_word(text: str) -> bool:
+    """Whether somebody may have meant a name: a character is repeated, or Latin letters alone are not in their order.
+
+    >>> [_is_word(text) for text in ("latin", "hello", "abcABC", "0123abc", "elk", "ekl")]
+    [True, True, False, False, True, False]
+    """
+    if len(set(text)) < len(text):
+        return True
+    return text.isascii() and text.isalpha() and [*text] not in (sorted(text), sorted(text, key=str.swapcase))
 
 
 def _prefixes(answers: Alphabet, given: object) -> dict[int, set[bytes]]:

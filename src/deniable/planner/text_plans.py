@@ -32,9 +32,8 @@ __all__ = ["TextPlan", "plan_texts"]
 _CLOSE = 1e-4  # relative accuracy of the epsilon that is found
 _WEAKEST = 10.0  # the largest epsilon that is tried: with 22,000 cells a cohort
 _ZIPF = 100_000  # texts of the population that a number of texts is counted in
-_COHORTS = 1024  # of all levels: as many hash functions as a report can name in two bytes
-_FEW = 256  # where there are few people, so that a cohort still has hundreds of reports
-_MANY = 100_000  # people from which there are more cohorts
+_FEW = 256  # cohorts where there are few people
+_REPORTS = 100  # of a cohort, at least, where there are more of them
 _LEAST_PEOPLE = 1000  # below it counts are not nearly normal
 
 
@@ -148,7 +147,7 @@ def plan_texts(
         survey = design.survey(epsilon, people)
         return TextPlan(survey, people, survey.epsilon, design.smallest(survey, people), level, "share")
     if people is None:
-        survey = design.survey(epsilon, _MANY)
+        survey = design.survey(epsilon, int(PEOPLE[1]))
         needed = math.ceil(design.reach * hashed_variance(survey, share) / share**2)
         if needed > PEOPLE[1]:
             raise PlanError(
@@ -185,7 +184,7 @@ class _Design:
         self.name, self.length, self.text = name, length, text
         # Of hash functions: the same request gets the same survey.
         self.seed = hashlib.sha256(f"deniable plan {seed} {length} bytes {name}".encode()).digest()[:16]
-        self.lengths = [length for length, _ in default_levels(length, _COHORTS)]
+        self.lengths = [length for length, _ in default_levels(length, MAX_LENGTH)]
         *kept, tested = search_sizes(self.lengths)
         law = NormalDist()
         passed = law.inv_cdf(confidence ** (1 / len(self.lengths)))
@@ -195,7 +194,8 @@ class _Design:
 
     def survey(self, epsilon: object, n: int) -> Survey:
         """The survey at an epsilon."""
-        total = max(_COHORTS if n >= _MANY else _FEW, 4 * len(self.weights))
+        most = discovery(epsilon=epsilon, length=self.length).cohorts
+        total = max(min(most, n // _REPORTS), _FEW, 4 * len(self.weights))
         ends = [round(total * sum(self.weights[: i + 1]) / self.reach) for i in range(len(self.weights))]
         levels = [(b, max(end - start, 1)) for b, end, start in zip(self.lengths, ends, [0, *ends], strict=False)]
         return discovery(

@@ -214,7 +214,9 @@ class DiscoverRequest(OfQuestion, frozen=True, kw_only=True):
 
     alphabet: Annotated[
         Annotated[str, Meta(min_length=1, max_length=1 << 12)] | None,
-        _told("digits, domains, or all characters that texts may have", must="be characters, or a name of some"),
+        _told(
+            "digits, domains, letters, or all characters that texts may have", must="be characters, or a name of some"
+        ),
     ] = None
     prefixes: Annotated[
         Annotated[list[str], Meta(min_length=1, max_length=1 << 10)] | None,
@@ -496,6 +498,7 @@ class ShownDensity(_Exactly, frozen=True, kw_only=True):
 class ShownSearch(_Exactly, frozen=True, kw_only=True):
     candidates: Annotated[int, _told("texts that were tested")]
     smallest: Annotated[float, _told("about the share from which a text is declared, if the last level alone sees it")]
+    characters: Annotated[str | None, _told("of which texts alone were looked for; null: all but control characters")]
 
 
 class Estimate(_Decoded, frozen=True, kw_only=True):

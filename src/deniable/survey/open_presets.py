@@ -7,7 +7,7 @@ from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, check_size, nearest_exp
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import MAX_HASHES, Encoding, Hashed, Permuted
-from deniable.survey.prefixes import MAX_LENGTH, Prefixes, default_levels
+from deniable.survey.prefixes import MAX_LENGTH, Prefixes, default_cohorts, default_levels
 from deniable.survey.staged import budget_of_report, staged_survey
 from deniable.survey.survey import Survey
 
@@ -167,7 +167,7 @@ def discovery(
     epsilon_report: object = None,
     length: int = 32,
     levels: Iterable[tuple[int, int]] | None = None,
-    cohorts: int = 1024,
+    cohorts: int | None = None,
     overlong: str = "cut",
     cells: int | None = None,
     name: str = "",
@@ -194,8 +194,9 @@ def discovery(
     levels : iterable of pairs, optional
         Each level's length in bytes, rising up to `length`, and its number of cohorts: its share of the people. Without
         it lengths 2, 3, 4, 5, 6, 8, 10, ... and `cohorts` shared among them, the last level with the most.
-    cohorts : int
-        How many cohorts the levels share, where `levels` is not given; at least one for each.
+    cohorts : int, optional
+        How many cohorts the levels share, where `levels` is not given; at least one for each. Without it 1024, or so
+        many more that they have 16,384 cells together: more cohorts make collisions of texts less, and a search slower.
     overlong : str
         What becomes of an answer of more than `length` bytes: "cut" (it is known to be longer) or "refuse".
     cells : int, optional
@@ -219,15 +220,17 @@ def discovery(
     Examples
     --------
     >>> discovery(epsilon=2.0, length=6, seed=bytes(16))
-    <Survey: O-RR, open alphabet, 8 cells, 1024 cohorts in 5 levels of up to 6 bytes, epsilon 2, digest 411947ce>
+    <Survey: O-RR, open alphabet, 8 cells, 2048 cohorts in 5 levels of up to 6 bytes, epsilon 2, digest e6d51f0a>
     >>> discovery(epsilon=2.0, length=6).encoding.levels
-    ((2, 69), (3, 137), (4, 137), (5, 137), (6, 544))
+    ((2, 137), (3, 274), (4, 273), (5, 273), (6, 1091))
     """
     length = check_size("length", length, 1, MAX_LENGTH)
-    chosen = default_levels(length, cohorts) if levels is None else tuple(levels)
-    best = nearest_exp(budget_of_report(epsilon, epsilon_report)) + 1
-    public = os.urandom(16) if seed is None else seed
-    encoding = Prefixes(min(best, 1 << 24) if cells is None else cells, chosen, overlong, public)
+    if cells is None:
+        cells = min(nearest_exp(budget_of_report(epsilon, epsilon_report)) + 1, 1 << 24)
+    if levels is None:
+        many = default_cohorts(check_size("cells", cells, 2, 1 << 24)) if cohorts is None else cohorts
+        levels = default_levels(length, many)
+    encoding = Prefixes(cells, tuple(levels), overlong, os.urandom(16) if seed is None else seed)
     if encoding.length != length:
         raise SurveyError(f"levels must end at length, {length} bytes, got {encoding.length}; name both alike")
     channel = KRR(encoding.cells, epsilon)

@@ -19,12 +19,14 @@ from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import MAX_COHORTS, Encoding, check_seed
 from deniable.survey.hashing import fingerprint, stream
 
-__all__ = ["END", "MAX_LENGTH", "OVERLONG", "Prefixes", "default_levels"]
+__all__ = ["END", "MAX_LENGTH", "OVERLONG", "Prefixes", "default_cohorts", "default_levels"]
 
 END = b"\xff"  # the end mark: a byte that no UTF-8 text has, so that no answer can imitate it
 MAX_LENGTH = 255  # bytes of an answer that are told apart, at most: a level's length is hashed as one byte
 _FIRST = 0.5  # the people of the first level of a discovery, in those of a level in the middle
 _LAST = 4.0  # those of its last level
+_COHORTS = 1024  # of all levels, at least, where nobody names a number
+_ALL_CELLS = 1 << 14  # cells of all cohorts together, at least (decision 0133)
 OVERLONG = ("cut", "refuse")  # what may become of an answer that is longer than the last level
 
 
@@ -149,6 +151,19 @@ def _checked_levels(levels: object) -> tuple[tuple[int, int], ...]:
     if any(after <= before for before, after in pairwise(lengths)):
         raise SurveyError(f"levels must rise in length, got {lengths[:20]}; a level extends the one before")
     return tuple((length, cohorts) for length, cohorts in pairs)
+
+
+def default_cohorts(cells: int) -> int:
+    """So many cohorts that they have 16,384 cells together, 1,024 at least.
+
+    Texts that share a cell are noise to each other: the variance that a text of share f adds to others is
+    f**2 / ((cells - 1) * cohorts). With few cells, as a small epsilon has them, 1,024 cohorts leave half as much of it
+    at the first level as randomised response makes.
+
+    >>> default_cohorts(4), default_cohorts(56)
+    (4096, 1024)
+    """
+    return max(_ALL_CELLS // cells, _COHORTS)
 
 
 def default_levels(length: int, cohorts: int) -> tuple[tuple[int, int], ...]:

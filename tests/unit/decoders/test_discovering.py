@@ -1,5 +1,6 @@
 """The walk through the levels: what it finds, where it looks, when it stops, and what it refuses."""
 
+import json
 import re
 from typing import Any
 
@@ -28,8 +29,9 @@ WROTE = {"lynx": 0.4, "elk": 0.3, "elks": 0.2, "": 0.1}
 
 
 def test_declared_texts_come_largest_first_with_shares_and_what_is_left() -> None:
-    found = dn.discover(tally_of(WROTE), alphabet=LATIN)
+    found = dn.discover(tally_of(WROTE), alphabet="letters")
     assert found.symbols == ("lynx", "elk", "elks", "")
+    assert found.searched["searched"]["characters"] == " " + LATIN  # as a survey of folded text reads them
     low, high = found.intervals().T
     wide = found.intervals(simultaneous=True)
     assert ((wide[:, 0] < list(WROTE.values())) & (wide[:, 1] > list(WROTE.values()))).all()
@@ -100,7 +102,7 @@ def test_known_prefixes_and_alphabets_narrow_the_search_and_listed_texts_join_it
     narrow = dn.discover(tally, alphabet=LATIN, prefixes=["elk"])
     assert narrow.symbols == ("elk", "elks")
     assert narrow.tested.size < everywhere.tested.size
-    both = dn.discover(tally, alphabet="elks", candidates=["Lynx", "unwritten"])
+    both = dn.discover(tally, alphabet="ekls", candidates=["Lynx", "unwritten"])
     assert both.symbols == ("lynx", "elk", "elks", "")
     assert "unwritten"[:6] + "\u2026" in both.tested.symbols
 
@@ -135,14 +137,49 @@ def test_what_is_no_unfinished_search_is_refused() -> None:
     for state in ("{}", Beginnings(((b"ly",),) * 9, ((0.0,),) * 9), Beginnings(((b"toolong",),), ((0.0,),))):
         with pytest.raises(DecodeError, match=sentence):
             dn.discover(tally, resume=state)  # type: ignore[arg-type]
-    whole: dict[str, Any] = {"levels": 1, "kept": [["6161"]], "promise": [[0]], "looked": 0}
+    zero = "AAAAAAAAAAA="
+    whole: dict[str, Any] = {"levels": 1, "kept": [".6161"], "promise": [zero], "looked": 0, "search": "5eed"}
     assert Beginnings.from_json(whole).at(1) == ((b"aa",), (0.0,))
     wrong: tuple[dict[str, Any], ...] = (
-        {"kept": [["zz"]]}, {"levels": 2}, {"looked": -1}, {"promise": [[0, 0]]}, {"kept": [[]], "promise": [[]]},
+        {"kept": [".zz"]}, {"kept": ["1.6161"]}, {"kept": [""], "promise": [""]}, {"kept": [["6161"]]},
+        {"kept": ["." + "61" * 257]},
+        {"levels": 2}, {"looked": -1}, {"promise": [zero + zero]}, {"promise": ["AAAAAAAA+H8="]},
     )  # fmt: skip
     for value in ({}, None, {"levels": "x"}, *(whole | one for one in wrong)):
         with pytest.raises(DecodeError, match=sentence):
             Beginnings.from_json(value)  # type: ignore[arg-type]
+
+
+def test_beginnings_are_short_enough_to_be_sent() -> None:
+    """Of 32 bytes, letters alone: all levels but the last fit into the megabyte that a collector takes."""
+    rng, lengths = np.random.default_rng(0), [2, 3, 4, 5, 6, *range(8, 32, 2)]
+    kept: list[list[bytes]] = []
+    before = [""]
+    for length in lengths:  # as many as a level of letters keeps
+        before = ["".join(letters) for letters in rng.choice([*LATIN], (1642, length - len(before[0])))]
+        before = [kept[-1][i % len(kept[-1])].decode() + more for i, more in enumerate(before)] if kept else before
+        kept.append([text.encode() for text in before])
+    state = Beginnings(tuple(map(tuple, kept)), tuple(tuple(rng.random(1642).tolist()) for _ in kept), 1, "5eed")
+    text = json.dumps(state.to_json())
+    assert len(text) < 1 << 20
+    assert Beginnings.from_json(json.loads(text)) == state
+
+
+def test_the_beginnings_of_another_search_are_refused() -> None:
+    """Extended by other characters they would find nothing, and say so without a warning."""
+    tally, where = tally_of(WROTE, n=20_000), {"alphabet": "letters", "prefixes": ["e", "l"]}
+    with pytest.raises(UnfinishedSearch) as met:
+        dn.discover(tally, most=100, **where)  # type: ignore[arg-type]
+    state = met.value.beginnings
+    assert dn.discover(tally, resume=state, **where).symbols == ("lynx", "elk", "elks")  # type: ignore[arg-type]
+    again = {"alphabet": " abcdefghijklmnopqrstuvwxyz", "prefixes": ["L", "e"]}  # the same in other words
+    assert dn.discover(tally, resume=state, **again).symbols == ("lynx", "elk", "elks")  # type: ignore[arg-type]
+    other = tally_of(WROTE, n=20_000, seed=bytes(15) + b"1")
+    for one, how in ((tally, where | {"alphabet": "ekl"}), (tally, where | {"prefixes": ["e"]}), (other, where)):
+        refused(
+            "resume must be of a search of the same survey, with the same alphabet and prefixes, got that of another; "
+            "start again without it", one, resume=state, **how,
+        )  # fmt: skip
 
 
 def refused(sentence: str, given: Any = None, **how: Any) -> None:
@@ -161,8 +198,10 @@ def test_bad_arguments_are_refused_in_a_sentence() -> None:
     refused("seconds must be a number above 0, got -1", seconds=-1)
     refused("seconds must be a number above 0, got nan", seconds=float("nan"))
     refused("level must be between 0 and 1, got 2", level=2)
-    refused("alphabet must be 'digits', 'domains' or single characters, such as 'abc'", alphabet=["ab"])
-    refused("alphabet must be 'digits', 'domains' or single characters, such as 'abc'", alphabet=7)
+    alphabet = "alphabet must be 'digits', 'domains', 'letters' or single characters, each once and letters in their "
+    no_name = "no set has that name, and a word is not taken for its letters"
+    for wrong in (["ab"], 7, "", "latin", "domain", "ascii", "hello!"):
+        refused(f"{alphabet}order, such as 'abc', got {wrong!r}; {no_name}", alphabet=wrong)
     refused("prefixes must be a list of texts, got one str", prefixes="www.")
     refused("prefixes must be texts, got one bytes", prefixes=[b"www."])
     refused("prefixes must hold at least one text, got none; leave them out to search everywhere", prefixes=[])
@@ -196,10 +235,10 @@ def test_levels_that_cannot_be_searched_are_named() -> None:
         "candidates must be at most 4194304 at a level, got more; name an alphabet or known prefixes, or let levels "
         "rise in smaller steps", wide,
     )  # fmt: skip
-    assert dn.discover(wide, alphabet="elk", prefixes=["elk"]).symbols == ("elk",)
+    assert dn.discover(wide, alphabet="ekl", prefixes=["elk"]).symbols == ("elk",)
     few = tally_of(WROTE, levels=[(2, 4), (4, 4), (6, 2)], cells=8)
     with pytest.raises(DecodeError, match=r"^the last level must have cohorts enough to tell \d+") as met:
-        dn.discover(few, alphabet="elks")
+        dn.discover(few, alphabet="ekls")
     assert str(met.value).endswith(
         " texts apart, got 2 with reports, of 8 cells; name an alphabet or known prefixes, or make a survey with more "
         "cohorts"

@@ -192,10 +192,7 @@ class Results {
       (told) => say(told),
     );
     $("order").parentElement.hidden = true; // the largest come first
-    this.#alphabet = new AlphabetField(
-      this.#survey.alphabet.text,
-      guarded(() => this.look(this.#candidates)),
-    );
+    this.#alphabet = new AlphabetField(guarded(() => this.look(this.#candidates)));
     arrange(this.#alphabet, this.#candidates.length > 0);
     $("decoder").parentElement.hidden = true;
   }

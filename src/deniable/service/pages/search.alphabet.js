@@ -4,7 +4,6 @@
  */
 
 export const ALPHABETS = ["any", "letters", "digits", "domains", "own"];
-const LATIN = "abcdefghijklmnopqrstuvwxyz";
 
 /** The choice as a link has it: nothing for any text. */
 export function written(alphabet, characters) {
@@ -21,9 +20,8 @@ export function readAlphabet(hash) {
   return { alphabet, characters: alphabet === "own" ? characters : "" };
 }
 
-/** The same as the collector is asked: a name that it knows, the characters themselves, or nothing for any text. */
-export function searched({ alphabet, characters }, reading) {
-  if (alphabet === "letters") return `${LATIN}${reading === "exact" ? LATIN.toUpperCase() : ""} `;
-  if (alphabet === "own") return characters || undefined;
+/** The same as the collector is asked: a name that it knows, the characters, each once, or nothing for any text. */
+export function searched({ alphabet, characters }) {
+  if (alphabet === "own") return [...new Set(characters)].sort().join("") || undefined;
   return alphabet === "any" ? undefined : alphabet;
 }

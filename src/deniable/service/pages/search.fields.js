@@ -10,11 +10,9 @@ import { text } from "./texts.js";
 export class AlphabetField {
   #select;
   #characters;
-  #reading;
 
-  /** `reading` is how the survey reads text; `changed` is called when something else is to be searched. */
-  constructor(reading, changed) {
-    this.#reading = reading;
+  /** `changed` is called when something else is to be searched. */
+  constructor(changed) {
     const { alphabet, characters } = readAlphabet(location.hash);
     const option = (one) =>
       el("option", { value: one, selected: one === alphabet, "data-text": `search.${one}` }, text(`search.${one}`));
@@ -48,7 +46,7 @@ export class AlphabetField {
 
   /** As the collector is asked. */
   get asked() {
-    return searched(this.#value, this.#reading);
+    return searched(this.#value);
   }
 
   /** As a link has it. */

@@ -119,6 +119,29 @@ def test_changes_are_named_as_rarely_as_the_level_says() -> None:
         reject("tracked-changes", binomial_p_value(max(named(repeats, 1.0), repeats // 10), repeats, 0.1))
 
 
+def named_of_few(repeats: int) -> tuple[int, int]:
+    """Histories in which a change is named, and alarms: of 200 devices two change their answer in each window."""
+    rng, law, found, raised = generator("tracked changes of few"), np.tile(SHARES, (12, 1)), 0, 0
+    for _ in range(repeats):
+        days = dn.lab.panel(SURVEY, law, 200, rng, change=0.01)
+        tracked = dn.track(days, turnover=0.0, change=0.01)
+        found, raised = found + bool(tracked.changes(0.9)), raised + len(tracked.alarms(100.0))
+    return found, raised
+
+
+def test_changes_are_named_as_rarely_where_few_devices_make_all_the_difference() -> None:
+    """As if differences were normal, a change is named in four of ten histories, where one of ten is asked for."""
+    repeats, windows = 200, 200 * 11  # that an alarm may be raised in
+    found, raised = named_of_few(repeats)
+    accept("tracked-changes", binomial_p_value(max(found, repeats // 10), repeats, 0.1))
+    accept("tracked-changes", binomial_p_value(max(raised, windows // 100), windows, 0.01))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(changes, "_light", lambda z, excess: z)
+        found, raised = named_of_few(repeats)
+        reject("tracked-changes", binomial_p_value(found, repeats, 0.1))
+        reject("tracked-changes", binomial_p_value(raised, windows, 0.01))
+
+
 FEW_CELLS = dn.orr(symbols=64, epsilon=1, cells=2, cohorts=128, seed=SEED, participation="window")
 
 

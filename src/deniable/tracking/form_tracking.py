@@ -16,8 +16,9 @@ from deniable.errors import DecodeError
 from deniable.survey import NO_ANSWER, Form, FormPart, html_table
 from deniable.tally import FormTally, Tally
 from deniable.theory import sum_variance
+from deniable.tracking.changes import Tails
 from deniable.tracking.contrast import Change
-from deniable.tracking.observed import Observed, skewness
+from deniable.tracking.observed import Observed, tails
 from deniable.tracking.overlap import Lives
 from deniable.tracking.tracked import Tracked
 from deniable.tracking.tracking import lives_of, tracked_of, trackers_of
@@ -173,8 +174,8 @@ class _Sums(Observed):
 
     cells: int = 1
 
-    def skewness(self, tallies: list[Tally]) -> Floats:
-        return skewness(tallies, self.values, self.cells)
+    def tails(self, sizes: Floats) -> Tails:
+        return tails(self.surveys, self.typical, sizes, self.cells)
 
     def relative(self, shares: Floats) -> Floats:
         columns = [

@@ -1,5 +1,6 @@
 """`Observed`: the unbiased estimates of all windows with their noise, before any model of movement."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,10 @@ from deniable.errors import DecodeError
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
 from deniable.theory import cell_variance, permanent_share, returning_share
+from deniable.tracking.changes import Tails
 from deniable.tracking.overlap import Lives
 
-__all__ = ["Observed", "skewness"]
+__all__ = ["Observed", "tails"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -93,9 +95,9 @@ class Observed:
             symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical, returns, doubt
         )
 
-    def skewness(self, tallies: list[Tally]) -> Floats:
-        """Of each symbol's estimate in one window."""
-        return skewness(tallies, self.values[: len(self.symbols)])
+    def tails(self, sizes: Floats) -> Tails:
+        """How far the estimates of each symbol are from normal, where windows have so many reports."""
+        return tails(self.surveys, self.typical[: len(self.symbols)], sizes)
 
     def relative(self, shares: Floats) -> Floats:
         """The ratio of the variance at these shares to the one that is assumed."""
@@ -127,16 +129,18 @@ def _doubt(estimate: Estimate) -> float:
     return float(np.sqrt(2 * (cover**2).sum()) / np.trace(cover))
 
 
-def skewness(tallies: list[Tally], values: Floats, cells: int = 1) -> Floats:
-    """Of each symbol's estimate in one window, as if it were one count of reports: the largest over the windows.
+def tails(surveys: Sequence[Survey], shares: Floats, sizes: Floats, cells: int = 1) -> Tails:
+    """How far the estimates of single windows are from normal, as if each were one count of reports.
 
     `cells` is how many each symbol has, where it is a sum of several.
     """
-    found, shares = np.zeros(len(values)), np.clip(values.mean(axis=1), 0.0, 1.0)
-    for tally in tallies:
-        if tally.n:
-            miss, gap = tally.survey.mechanism.affine
-            chance = np.clip(cells * miss + gap * shares, 0.5 / tally.n, 1 - 0.5 / tally.n)
-            skew = (1 - 2 * chance) / np.sqrt(tally.n * chance * (1 - chance))
-            found = np.where(np.abs(skew) > np.abs(found), skew, found)
-    return found
+    rare = 0.5 / max(float(sizes.max()), 1.0)
+    skewness, excess = np.zeros(len(shares)), np.zeros(len(shares))
+    for survey in dict.fromkeys(surveys):
+        miss, gap = survey.mechanism.affine
+        chance = np.clip(cells * miss + gap * np.clip(shares, 0.0, 1.0), rare, 1 - rare)
+        spread = chance * (1 - chance)
+        skew = (1 - 2 * chance) / np.sqrt(spread)
+        skewness = np.where(np.abs(skew) > np.abs(skewness), skew, skewness)
+        excess = np.maximum(excess, 1 / spread)
+    return Tails(skewness, excess, sizes)

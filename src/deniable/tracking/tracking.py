@@ -161,6 +161,6 @@ def tracked_of(given: list[Tally], labels: list[object], seen: Observed, lives: 
     totals = np.ones(count) if len(values) == size else np.clip(1 - moving.smoothed[size], 0.0, 1.0)
     chosen = np.arange(size)
     return Tracked(
-        seen.symbols, tuple(named), devices, series[chosen], overlap, least, seen.skewness(given),
+        seen.symbols, tuple(named), devices, series[chosen], overlap, least, seen.tails(sizes),
         seen.doubt, moving[chosen], totals,
     )  # fmt: skip

@@ -167,3 +167,32 @@ def test_bands_cover_where_devices_return_to_their_cells() -> None:
     with pytest.MonkeyPatch.context() as patch:  # only those who keep their answer repeat their noise
         patch.setattr(observed, "returning_share", lambda survey, shares, symbols=None: 0.0)
         reject("tracked-bands", too_few(banded(repeats)))
+
+
+def banded_beside_unlisted(repeats: int) -> list[bool]:
+    """Whether the band of one candidate covers, where more than half of the answers are none of the candidates.
+
+    Each history has hash functions of its own: it is them that unlisted answers share cells by.
+    """
+    rng, found = generator("tracked bands beside unlisted answers"), []
+    names, law = [f"s{place}" for place in range(12)], dn.lab.zipf(12, 0.8)
+    listed = [place for place in range(12) if place % 2]
+    for place in rng.integers(len(listed), size=repeats).tolist():
+        survey = dn.orr(epsilon=2, cells=8, cohorts=16, seed=rng.bytes(16), participation="window")
+        days = dn.lab.panel(survey, np.tile(law, (8, 1)), 3000, rng, symbols=names, turnover=0.05, change=0.05)
+        tracked = dn.track(days, candidates=[names[one] for one in listed], turnover=0.05, change=0.05)
+        low, high = tracked[4].intervals(LEVEL)[place]
+        found.append(bool(low <= law[listed[place]] <= high))
+    return found
+
+
+def test_bands_cover_beside_unlisted_answers() -> None:
+    repeats = 100
+
+    def too_few(inside: list[bool]) -> float:
+        return float(bdtr(sum(inside), repeats, LEAST))
+
+    accept("tracked-bands", too_few(banded_beside_unlisted(repeats)))
+    with pytest.MonkeyPatch.context() as patch:  # the noise of the reports alone
+        patch.setattr(observed, "own_and_unlisted", lambda fit, windows: (fit.spread.own, 0 * fit.spread.own))
+        reject("tracked-bands", too_few(banded_beside_unlisted(repeats)))

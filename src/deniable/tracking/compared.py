@@ -33,6 +33,7 @@ class Compared:
     overlap: Overlap
     least: Overlap
     tails: Tails
+    unlisted: Floats
 
     @property
     def sizes(self) -> Floats:
@@ -217,6 +218,7 @@ class Compared:
         used = w.any(axis=0)
         values = (self.series.values[:, used] * w[:, used]).sum(axis=1)
         variances = variances_of_sums(self.series, w, self.devices, (self.overlap, self.least))
+        variances += w.sum(axis=1) ** 2 * self.unlisted  # the same in all windows: differences have none of it
         return Contrast(self.symbols, values, np.sqrt(variances))
 
     def against_normal(self, window: int = -1, *, level: float = 0.95) -> Contrast:

@@ -209,8 +209,9 @@ def _sums(joint: Observed, tallies: list[Tally], part: FormPart, place: int, liv
             permanent = np.maximum(permanent, first * (1 + others) / (1 + first * others))
     symbols = part.questions[place].answers.symbols or ()
     return _Sums(
-        symbols, joint.surveys, added(joint.values), variances, permanent, typical, joint.returns, joint.doubt, cells
-    )
+        symbols, joint.surveys, added(joint.values), variances, permanent, typical, joint.returns, joint.doubt,
+        np.zeros(sizes[place]), cells,
+    )  # fmt: skip
 
 
 def _track_forms(

@@ -49,6 +49,8 @@ class Tracked(Compared, Sequence[TrackedWindow]):
         The same if shares stand still, so that all that differs is noise: a lower bound, which differences use.
     tails : Tails
         How far the estimates of single windows are from normal.
+    unlisted : ndarray
+        What answers that are not among the candidates add to the variance of every level, the same in all windows.
     doubt : float
         Relative standard deviation of the noise's mean square over the symbols, in one draw of it.
     moving : Moving

@@ -77,7 +77,7 @@ against the answers that were given in each window, averaged over windows and an
   histories (epsilon 1.5 and .6) the constant part of the noise has the variance that is stated: 1.35 ± .07 and 1.31
   e-4. Shares are told apart only beyond two such standard deviations now (decision
   [0110](../decisions/0110-one-movement-or-each-its-own.md)). What bounds this for few symbols does nothing here, where
-  the deviation is below a tenth: settings that were made again with it have the same digits.
+  the deviation is below a tenth.
 - *Bands cover*: how many of the {360 * 120:,} shares of a history lie in their 95 % bands:
   {_covered(uniform, zipf)}. With two cells a device that changes its answer has the same cell, and the same noise,
   every second time. Bands allow for it (decision [0062](../decisions/0062-noise-that-returns.md)). All windows of a

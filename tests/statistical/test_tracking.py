@@ -119,6 +119,29 @@ def test_changes_are_named_as_rarely_as_the_level_says() -> None:
         reject("tracked-changes", binomial_p_value(max(named(repeats, 1.0), repeats // 10), repeats, 0.1))
 
 
+def named_of_few(repeats: int) -> tuple[int, int]:
+    """Histories in which a change is named, and alarms: of 200 devices two change their answer in each window."""
+    rng, law, found, raised = generator("tracked changes of few"), np.tile(SHARES, (12, 1)), 0, 0
+    for _ in range(repeats):
+        days = dn.lab.panel(SURVEY, law, 200, rng, change=0.01)
+        tracked = dn.track(days, turnover=0.0, change=0.01)
+        found, raised = found + bool(tracked.changes(0.9)), raised + len(tracked.alarms(100.0))
+    return found, raised
+
+
+def test_changes_are_named_as_rarely_where_few_devices_make_all_the_difference() -> None:
+    """As if differences were normal, a change is named in four of ten histories, where one of ten is asked for."""
+    repeats, windows = 200, 200 * 11  # that an alarm may be raised in
+    found, raised = named_of_few(repeats)
+    accept("tracked-changes", binomial_p_value(max(found, repeats // 10), repeats, 0.1))
+    accept("tracked-changes", binomial_p_value(max(raised, windows // 100), windows, 0.01))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(changes, "_light", lambda z, excess: z)
+        found, raised = named_of_few(repeats)
+        reject("tracked-changes", binomial_p_value(found, repeats, 0.1))
+        reject("tracked-changes", binomial_p_value(raised, windows, 0.01))
+
+
 FEW_CELLS = dn.orr(symbols=64, epsilon=1, cells=2, cohorts=128, seed=SEED, participation="window")
 
 
@@ -144,3 +167,32 @@ def test_bands_cover_where_devices_return_to_their_cells() -> None:
     with pytest.MonkeyPatch.context() as patch:  # only those who keep their answer repeat their noise
         patch.setattr(observed, "returning_share", lambda survey, shares, symbols=None: 0.0)
         reject("tracked-bands", too_few(banded(repeats)))
+
+
+def banded_beside_unlisted(repeats: int) -> list[bool]:
+    """Whether the band of one candidate covers, where more than half of the answers are none of the candidates.
+
+    Each history has hash functions of its own: it is them that unlisted answers share cells by.
+    """
+    rng, found = generator("tracked bands beside unlisted answers"), []
+    names, law = [f"s{place}" for place in range(12)], dn.lab.zipf(12, 0.8)
+    listed = [place for place in range(12) if place % 2]
+    for place in rng.integers(len(listed), size=repeats).tolist():
+        survey = dn.orr(epsilon=2, cells=8, cohorts=16, seed=rng.bytes(16), participation="window")
+        days = dn.lab.panel(survey, np.tile(law, (8, 1)), 3000, rng, symbols=names, turnover=0.05, change=0.05)
+        tracked = dn.track(days, candidates=[names[one] for one in listed], turnover=0.05, change=0.05)
+        low, high = tracked[4].intervals(LEVEL)[place]
+        found.append(bool(low <= law[listed[place]] <= high))
+    return found
+
+
+def test_bands_cover_beside_unlisted_answers() -> None:
+    repeats = 100
+
+    def too_few(inside: list[bool]) -> float:
+        return float(bdtr(sum(inside), repeats, LEAST))
+
+    accept("tracked-bands", too_few(banded_beside_unlisted(repeats)))
+    with pytest.MonkeyPatch.context() as patch:  # the noise of the reports alone
+        patch.setattr(observed, "own_and_unlisted", lambda fit, windows: (fit.spread.own, 0 * fit.spread.own))
+        reject("tracked-bands", too_few(banded_beside_unlisted(repeats)))

@@ -31,6 +31,7 @@ from deniable.decoders.shown import ROWS, note_on_rest
 from deniable.decoders.simplex import project, project_rows
 from deniable.decoders.strategies import CONSTRAINTS, DECODERS, constraint_of, decoder_of
 from deniable.decoders.summary import Density, density_of, figures_of
+from deniable.decoders.unlisted import own_and_unlisted
 from deniable.decoders.weighted import WeightedLeastSquares, cell_weights
 
 __all__ = [
@@ -89,6 +90,7 @@ __all__ = [
     "finite_record",
     "likelihood_of_reports",
     "note_on_rest",
+    "own_and_unlisted",
     "plain_cell",
     "project",
     "project_rows",

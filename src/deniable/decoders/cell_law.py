@@ -44,6 +44,14 @@ class CellLaw:
         inverse = more / (more - 1) / reports if per_cohort else np.full(cohorts, cohorts / tally.n)
         return cls(population, columns, effect * inverse, kept, effect)
 
+    def noise(self, design: Design, tally: Tally, *, per_cohort: bool) -> float:
+        """The sum of the variances of u under this law."""
+        m, (_, r) = self.columns, tally.survey.mechanism.affine
+        spread = (
+            m * (1 - m) * self.inverse[:, None] if per_cohort else self.effect * (design.cohorts * m - m**2) / tally.n
+        )
+        return float(spread.sum()) / r**2
+
     def scores(self, tally: Tally, design: Design, *, per_cohort: bool) -> ScoreLaw:
         """The covariance of u under this law."""
         mechanism = tally.survey.mechanism

@@ -184,12 +184,8 @@ def _misfit(
     gives and t = tr((I - H G^+ H') (a I + b 1 1')), and Q is estimated by moments, cut at zero. `trace` is that of
     G^+ Cov(H' u), `taken` the sum of t_c' G^+ t_c over the vectors of `_taken`.
     """
-    mechanism = tally.survey.mechanism
-    _, r = mechanism.affine
     u = unbias(tally, per_cohort=per_cohort)[law.kept]
     residual = u - design.forward(normal_solve(design, design.adjoint(u)[None])[0])
-    m = law.columns
-    spread = m * (1 - m) * law.inverse[:, None] if per_cohort else law.effect * (design.cohorts * m - m**2) / tally.n
     a, b = _meetings(design)
-    free = m.size * design.level * (1 - design.level) - a * rank - b * taken
-    return Misfit(residual, float(spread.sum()) / r**2 - trace, free)
+    free = law.columns.size * design.level * (1 - design.level) - a * rank - b * taken
+    return Misfit(residual, law.noise(design, tally, per_cohort=per_cohort) - trace, free)

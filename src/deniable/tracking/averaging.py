@@ -9,7 +9,7 @@ gain in log-likelihood exceeds a penalty for the number of windows that were sea
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -117,6 +117,13 @@ class Moving:
             self.smoothed[rows],
             self.smoothed_variance[rows],
             self.evidence,
+        )
+
+    def with_unlisted(self, variances: Floats) -> "Moving":
+        """The same with what unlisted answers add to the variance of each symbol in all windows."""
+        more = variances[:, None]
+        return replace(
+            self, filtered_variance=self.filtered_variance + more, smoothed_variance=self.smoothed_variance + more
         )
 
 

@@ -6,6 +6,9 @@ the given one. As windows come in, the innovations under the null hypothesis are
 where windows share noise. A two-sided CUSUM of each symbol, which finds small shifts that last, and a bound on each
 innovation (Shewhart's chart), which finds large ones at once, have the given mean time between false alarms together.
 Where windows share noise a step is one large innovation: the filter then takes it for noise that stays.
+
+So far out in the tails counts are not normal (`Tails`). What differs between two windows of the same devices is the
+noise of the few that were replaced or changed their answer: a difference of two small counts, with heavy tails.
 """
 
 from collections.abc import Sequence
@@ -17,10 +20,11 @@ import numpy.typing as npt
 from deniable.tracking.averaging import STILL, Series
 from deniable.tracking.sharing import Sharing
 
-__all__ = ["Step", "alarms_of", "cusum_threshold", "steps_of"]
+__all__ = ["Step", "Tails", "alarms_of", "cusum_threshold", "steps_of"]
 
 Floats = npt.NDArray[np.float64]
 
+_LEAST_FRESH = 1e-4  # least part of the noise of a window that differs from that of the one before
 _MOST_STEPS = 32  # steps of one symbol, at most
 _FAR = 1.5  # score times skewness up to which the Cornish-Fisher expansion is used: its slope is one half there
 _CUSUM_SLACK = 0.5  # reference value of the CUSUM, in standard deviations: optimal for shifts of one
@@ -38,7 +42,61 @@ class Step:
     p_value: float
 
 
-def steps_of(series: Series, sharings: Sequence[Sharing], trust: Floats, skewness: Floats, level: float) -> list[Step]:
+@dataclass(frozen=True)
+class Tails:
+    """How far the estimates of single windows are from normal: each is taken for a count of reports.
+
+    Attributes
+    ----------
+    skewness
+        Of one report, for each symbol: (1 - 2 c) / sqrt(c (1 - c)), with c the chance that it is counted.
+    excess
+        The excess kurtosis of one, as in a Poisson count: 1 / (c (1 - c)).
+    sizes
+        Reports of each window; 0 where it is missing.
+    """
+
+    skewness: Floats
+    excess: Floats
+    sizes: Floats
+
+    def normal(self, z: Floats, rows: npt.NDArray[np.intp], repeated: Floats, before: Floats, after: Floats) -> Floats:
+        """Statistics of a step at each window, transformed to normal ones.
+
+        With a windows before the step and b after it, a difference of two means has the skewness (1 / b^2 - 1 / a^2) /
+        (1 / a + 1 / b)^1.5 of one window, and (1 / a^3 + 1 / b^3) / (1 / a + 1 / b)^2 of its excess. Windows with the
+        correlation r are worth fewer, a - 1 beside the nearest (1 + r) / (1 - r) times so few. What differs between
+        neighbours is the part 1 - r of their noise: the excess is that of so many fewer reports, and as old noise goes
+        as new comes, so little of the skewness is left.
+
+        Parameters
+        ----------
+        z
+            Statistics with variance one, shape (R, T).
+        rows
+            Their symbols.
+        repeated
+            The correlation r of the noise of each window with that of the one before, of the same shape.
+        before, after
+            How many windows are compared, of the same shape, or one that stretches to it.
+
+        Returns
+        -------
+        array
+            Statistics, shape (R, T).
+        """
+        last = np.maximum.accumulate(np.where(self.sizes > 0, np.arange(len(self.sizes)), 0))
+        sizes = np.maximum(self.sizes[last], 1.0)  # a missing window tells nothing; the last one is as large
+        reports = np.minimum(sizes, np.concatenate([sizes[:1], sizes[:-1]]))
+        fresh = np.maximum(1 - repeated, _LEAST_FRESH)
+        a, b = (1 + np.maximum(count - 1, 0) * fresh / (2 - fresh) for count in (before, after))
+        spread = 1 / a + 1 / b
+        skew = self.skewness[rows, None] * np.sqrt(fresh / reports) * (1 / b**2 - 1 / a**2) / spread**1.5
+        excess = self.excess[rows, None] / (fresh * reports) * (1 / a**3 + 1 / b**3) / spread**2
+        return _unskewed(_light(z, excess), skew)
+
+
+def steps_of(series: Series, sharings: Sequence[Sharing], trust: Floats, tails: Tails, level: float) -> list[Step]:
     """Steps that are significant, family-wise, over the whole history.
 
     Parameters
@@ -49,8 +107,8 @@ def steps_of(series: Series, sharings: Sequence[Sharing], trust: Floats, skewnes
         What windows may have of their noise in common.
     trust
         The probability of each: a step's p-value is the mean of those under every one.
-    skewness
-        Of each symbol's estimate in one window, shape (S,): small counts are skewed upwards.
+    tails
+        How far the estimates are from normal.
     level
         One less the family-wise error: the probability of no step in a history without changes.
 
@@ -64,7 +122,8 @@ def steps_of(series: Series, sharings: Sequence[Sharing], trust: Floats, skewnes
     >>> import numpy as np
     >>> seen = np.repeat([[0.2, 0.3]], 10, axis=1) + 0.01 * np.array([1, -1] * 10)
     >>> series = Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True))
-    >>> steps = steps_of(series, [Sharing.none(20)], np.ones(1), np.zeros(1), 0.95)
+    >>> tails = Tails(np.zeros(1), np.zeros(1), np.full(20, 1000.0))
+    >>> steps = steps_of(series, [Sharing.none(20)], np.ones(1), tails, 0.95)
     >>> [(step.window, round(step.size, 3)) for step in steps]
     [(10, 0.1)]
     """
@@ -73,16 +132,20 @@ def steps_of(series: Series, sharings: Sequence[Sharing], trust: Floats, skewnes
 
     symbols, windows = series.values.shape
     tested = family_size(symbols, windows)
-    t = np.arange(windows)
-    # A step is the difference of two means; the mean of fewer windows has most of the noise and of the skewness.
-    after = windows - t <= t
-    skew = skewness[:, None] * np.where(after, 1.0, -1.0) / np.sqrt(np.maximum(np.minimum(t, windows - t), 1))
+    seen = np.cumsum(series.there)
+    counted = np.maximum(seen - series.there, 1), np.maximum(seen[-1] - seen + series.there, 1)  # before and after
+    repeated = [_repeated(series, sharing) for sharing in sharings]
     jumps = np.zeros((symbols, windows), np.bool_)
     found: list[Step] = []
     rows = np.arange(symbols)
     for _ in range(_MOST_STEPS):
         passes = [series[rows].run(STILL, sharing, _any(jumps[rows])) for sharing in sharings]
-        scores = np.stack([np.abs(_normal_score(one.steps[:, 0], skew[rows])) for one in passes])
+        scores = np.stack(
+            [
+                np.abs(tails.normal(one.steps[:, 0], rows, same[rows], *counted))
+                for one, same in zip(passes, repeated, strict=True)
+            ]
+        )
         least, each = np.argmin(scores, axis=0), np.arange(len(rows))
         logs = np.log(np.maximum(trust, 1e-300))[:, None, None] + stats.norm.logsf(scores)
         likeliest = np.where(jumps[rows], 0.0, logsumexp(logs, axis=0))
@@ -112,7 +175,29 @@ def _any(jumps: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_] | None:
     return jumps if jumps.any() else None
 
 
-def _normal_score(z: Floats, skew: Floats) -> Floats:
+def _repeated(series: Series, sharing: Sharing) -> Floats:
+    """The correlation of each symbol's noise in a window with that in the window before, shape (S, T)."""
+    both = np.concatenate([[0.0], np.diagonal(sharing.matrix, 1)])
+    return np.asarray(series.permanent[:, None] * both)
+
+
+def _light(z: Floats, excess: Floats) -> Floats:
+    """A symmetric statistic with so much excess kurtosis transformed to normal: a saddlepoint approximation.
+
+    It is taken for the difference of two Poisson counts with the variance v = 1 / excess together, whose cumulants are
+    those of v (cosh s - 1). With w the signed root of twice the exponent at x = z sqrt(v), and y the saddlepoint in
+    units of its curvature, w + log(y / w) / w is normal (Barndorff-Nielsen) at any distance, where an expansion in
+    powers of z is not.
+    """
+    size, root = np.maximum(np.abs(z), 1e-3), np.sqrt(np.maximum(excess, 1e-12))
+    u = root * size
+    saddle, hill = np.arcsinh(u), np.sqrt(1 + u**2)
+    w = np.sqrt(2 * np.maximum(u * saddle - u**2 / (1 + hill), 1e-300)) / root
+    y = saddle * np.sqrt(hill) / root
+    return np.asarray(z / size * np.maximum(w + np.log(y / w) / w, 0.0))
+
+
+def _unskewed(z: Floats, skew: Floats) -> Floats:
     """A skewed statistic transformed to normal, by the first term of the Cornish-Fisher expansion.
 
     The expansion holds for moderate scores; beyond `_FAR` it goes on in a straight line, so that larger stays larger.
@@ -155,9 +240,7 @@ def cusum_threshold(mean_windows: float) -> float:
     return float(brentq(lambda bound: mean_time(bound) - mean_windows, 0.0, 700.0))
 
 
-def alarms_of(
-    series: Series, sharing: Sharing, mean_windows: float, skewness: Floats | None = None
-) -> list[tuple[int, int]]:
+def alarms_of(series: Series, sharing: Sharing, mean_windows: float, tails: Tails) -> list[tuple[int, int]]:
     """Windows at which each symbol raises an alarm, looking at no later window.
 
     Parameters
@@ -168,8 +251,8 @@ def alarms_of(
         How much of their noise windows have in common.
     mean_windows
         The mean time between two false alarms of all symbols together, in windows.
-    skewness
-        Of each symbol's estimate in one window, shape (S,); None where it is symmetric.
+    tails
+        How far the estimates are from normal.
 
     Returns
     -------
@@ -180,7 +263,8 @@ def alarms_of(
     --------
     >>> import numpy as np
     >>> seen = np.repeat([[0.2, 0.3]], 10, axis=1) + 0.01 * np.array([1, -1] * 10)
-    >>> alarms_of(Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True)), Sharing.none(20), 1000)
+    >>> series = Series(seen, np.full((1, 20), 1e-4), np.zeros(1), np.full(20, True))
+    >>> alarms_of(series, Sharing.none(20), 1000, Tails(np.zeros(1), np.zeros(1), np.full(20, 1000.0)))
     [(0, 10)]
     """
     from scipy import stats
@@ -188,12 +272,14 @@ def alarms_of(
     symbols, windows = series.values.shape
     each = 2 * mean_windows * symbols  # windows between false alarms of one symbol, of each of the two tests
     bound, single = cusum_threshold(each), float(stats.norm.isf(0.5 / each))
-    skew = np.zeros(symbols) if skewness is None else skewness
+    repeated, seen = _repeated(series, sharing), np.cumsum(series.there)
     jumps, found = np.zeros((symbols, windows), np.bool_), []
     rows, begins = np.arange(symbols), np.zeros(symbols, np.intp)
     while len(rows):
         innovations = series[rows].run(STILL, sharing, _any(jumps[rows])).innovations[:, 0]
-        scores = np.abs(_normal_score(innovations, skew[rows, None]))
+        # An innovation compares one window with all of them since the last alarm.
+        before = np.maximum(seen - seen[begins[rows], None], 1)
+        scores = np.abs(tails.normal(innovations, rows, repeated[rows], before, np.ones(windows)))
         up = down = np.zeros(len(rows))
         first = np.full(len(rows), windows)
         for t in range(windows):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.tracking.averaging import Series
-from deniable.tracking.changes import alarms_of, steps_of
+from deniable.tracking.changes import Tails, alarms_of, steps_of
 from deniable.tracking.contrast import Change, Contrast, variances_of_sums
 from deniable.tracking.overlap import Attendance, Overlap
 
@@ -32,7 +32,8 @@ class Compared:
     series: Series
     overlap: Overlap
     least: Overlap
-    skewness: Floats
+    tails: Tails
+    unlisted: Floats
 
     @property
     def sizes(self) -> Floats:
@@ -102,7 +103,7 @@ class Compared:
         if not 0 < level < 1:
             raise DecodeError(f"level must be between 0 and 1, got {level!r}")
         reach = float(stats.norm.isf(0.025))
-        found = steps_of(self.series, self.least.sharings(self.devices), self.least.trust, self.skewness, level)
+        found = steps_of(self.series, self.least.sharings(self.devices), self.least.trust, self.tails, level)
         most: dict[int, float] = {}  # the largest step of each window
         for step in found:
             most[step.window] = max(most.get(step.window, 0.0), abs(step.size))
@@ -143,7 +144,7 @@ class Compared:
         """
         if not mean_windows > 1:
             raise DecodeError(f"mean_windows must be more than 1, got {mean_windows!r}")
-        found = alarms_of(self.series, self.least.typical(self.devices), mean_windows, self.skewness)
+        found = alarms_of(self.series, self.least.typical(self.devices), mean_windows, self.tails)
         return [(self.symbols[symbol], self.windows[window]) for symbol, window in found]
 
     def difference(self, later: int, earlier: int) -> Contrast:
@@ -217,6 +218,7 @@ class Compared:
         used = w.any(axis=0)
         values = (self.series.values[:, used] * w[:, used]).sum(axis=1)
         variances = variances_of_sums(self.series, w, self.devices, (self.overlap, self.least))
+        variances += w.sum(axis=1) ** 2 * self.unlisted  # the same in all windows: differences have none of it
         return Contrast(self.symbols, values, np.sqrt(variances))
 
     def against_normal(self, window: int = -1, *, level: float = 0.95) -> Contrast:

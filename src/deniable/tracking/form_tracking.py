@@ -16,8 +16,9 @@ from deniable.errors import DecodeError
 from deniable.survey import NO_ANSWER, Form, FormPart, html_table
 from deniable.tally import FormTally, Tally
 from deniable.theory import sum_variance
+from deniable.tracking.changes import Tails
 from deniable.tracking.contrast import Change
-from deniable.tracking.observed import Observed, skewness
+from deniable.tracking.observed import Observed, tails
 from deniable.tracking.overlap import Lives
 from deniable.tracking.tracked import Tracked
 from deniable.tracking.tracking import lives_of, tracked_of, trackers_of
@@ -173,8 +174,8 @@ class _Sums(Observed):
 
     cells: int = 1
 
-    def skewness(self, tallies: list[Tally]) -> Floats:
-        return skewness(tallies, self.values, self.cells)
+    def tails(self, sizes: Floats) -> Tails:
+        return tails(self.surveys, self.typical, sizes, self.cells)
 
     def relative(self, shares: Floats) -> Floats:
         columns = [
@@ -208,8 +209,9 @@ def _sums(joint: Observed, tallies: list[Tally], part: FormPart, place: int, liv
             permanent = np.maximum(permanent, first * (1 + others) / (1 + first * others))
     symbols = part.questions[place].answers.symbols or ()
     return _Sums(
-        symbols, joint.surveys, added(joint.values), variances, permanent, typical, joint.returns, joint.doubt, cells
-    )
+        symbols, joint.surveys, added(joint.values), variances, permanent, typical, joint.returns, joint.doubt,
+        np.zeros(sizes[place]), cells,
+    )  # fmt: skip
 
 
 def _track_forms(

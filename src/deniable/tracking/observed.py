@@ -1,18 +1,20 @@
 """`Observed`: the unbiased estimates of all windows with their noise, before any model of movement."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.decoders import Estimate, Inversion, LeastSquares, Repeated, Unconstrained, decode_all
+from deniable.decoders import Estimate, Inversion, LeastSquares, Repeated, Unconstrained, decode_all, own_and_unlisted
 from deniable.errors import DecodeError
 from deniable.survey import Survey, Symbol
 from deniable.tally import Tally
 from deniable.theory import cell_variance, permanent_share, returning_share
+from deniable.tracking.changes import Tails
 from deniable.tracking.overlap import Lives
 
-__all__ = ["Observed", "skewness"]
+__all__ = ["Observed", "tails"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,6 +37,7 @@ class Observed:
     typical: Floats  # about how large each share is
     returns: float  # the chance that an answer that is drawn anew has the cells of the one before
     doubt: float  # relative standard deviation of the noise's mean square over the symbols, in one draw of it
+    unlisted: Floats  # what unlisted answers add to the variance of a level, whatever the number of windows
 
     @classmethod
     def of(
@@ -53,7 +56,7 @@ class Observed:
             raise DecodeError("tallies must hold reports, got none in any window")
         symbols: tuple[Symbol, ...] | None = None
         values = variances = np.empty((0, 0))
-        permanent = typical = np.empty(0)
+        permanent = typical = unlisted = np.empty(0)
         returns = doubt = 0.0
         for places in by_survey.values():
             some = [tallies[place] for place in places]
@@ -69,20 +72,22 @@ class Observed:
             if symbols is None:
                 symbols, size = whole.symbols, len(whole.symbols) + (whole.rest is not None)
                 values, variances = np.zeros((size, len(tallies))), np.ones((size, len(tallies)))
-                typical, permanent = _with_rest(whole), np.zeros(size)
+                typical, permanent, unlisted = _with_rest(whole), np.zeros(size), np.zeros(size)
             if whole.symbols != symbols:
                 raise DecodeError(
                     "tallies must be of surveys with the same symbols; track other questions as series of their own"
                 )
-            errors = whole.standard_errors
-            if whole.unallocated is not None:
-                errors = np.append(errors, whole.unallocated.standard_error)
-            if not np.isfinite(errors).all():
+            if not np.isfinite(whole.standard_errors).all():
                 raise DecodeError("tallies must determine every symbol that is tracked; give fewer candidates")
             doubt = max(doubt, _doubt(whole))
             values[:, places] = np.stack([_with_rest(one) for one in found], axis=1)
-            variances[:, places] = (errors**2 * whole.n)[:, None] / np.array([tally.n for tally in some])
-            if participation != "once" if participation else survey.repeats_noise:
+            repeats = participation != "once" if participation else survey.repeats_noise
+            own, met = whole.standard_errors**2, np.zeros(len(whole.raw))
+            if not whole.fit.blocks:
+                own, met = own_and_unlisted(whole.fit, [one.fit for one in found] if repeats else [whole.fit])
+            unlisted = np.maximum(unlisted, met)
+            variances[:, places] = (own * whole.n)[:, None] / np.array([tally.n for tally in some])
+            if repeats:
                 part = permanent_share(survey, _with_rest(whole))
                 returns = max(returns, returning_share(survey, whole.raw, symbols=whole.symbols))
                 others = np.array([Repeated.of(tally, lives.turnover, lives.change, returns).others for tally in some])
@@ -90,12 +95,13 @@ class Observed:
                 permanent = np.maximum(permanent, part * (1 + others.max()) / (1 + part * others.max()))
         assert symbols is not None
         return cls(
-            symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical, returns, doubt
-        )
+            symbols, tuple(tally.survey for tally in tallies), values, variances, permanent, typical, returns, doubt,
+            unlisted,
+        )  # fmt: skip
 
-    def skewness(self, tallies: list[Tally]) -> Floats:
-        """Of each symbol's estimate in one window."""
-        return skewness(tallies, self.values[: len(self.symbols)])
+    def tails(self, sizes: Floats) -> Tails:
+        """How far the estimates of each symbol are from normal, where windows have so many reports."""
+        return tails(self.surveys, self.typical[: len(self.symbols)], sizes)
 
     def relative(self, shares: Floats) -> Floats:
         """The ratio of the variance at these shares to the one that is assumed."""
@@ -127,16 +133,18 @@ def _doubt(estimate: Estimate) -> float:
     return float(np.sqrt(2 * (cover**2).sum()) / np.trace(cover))
 
 
-def skewness(tallies: list[Tally], values: Floats, cells: int = 1) -> Floats:
-    """Of each symbol's estimate in one window, as if it were one count of reports: the largest over the windows.
+def tails(surveys: Sequence[Survey], shares: Floats, sizes: Floats, cells: int = 1) -> Tails:
+    """How far the estimates of single windows are from normal, as if each were one count of reports.
 
     `cells` is how many each symbol has, where it is a sum of several.
     """
-    found, shares = np.zeros(len(values)), np.clip(values.mean(axis=1), 0.0, 1.0)
-    for tally in tallies:
-        if tally.n:
-            miss, gap = tally.survey.mechanism.affine
-            chance = np.clip(cells * miss + gap * shares, 0.5 / tally.n, 1 - 0.5 / tally.n)
-            skew = (1 - 2 * chance) / np.sqrt(tally.n * chance * (1 - chance))
-            found = np.where(np.abs(skew) > np.abs(found), skew, found)
-    return found
+    rare = 0.5 / max(float(sizes.max()), 1.0)
+    skewness, excess = np.zeros(len(shares)), np.zeros(len(shares))
+    for survey in dict.fromkeys(surveys):
+        miss, gap = survey.mechanism.affine
+        chance = np.clip(cells * miss + gap * np.clip(shares, 0.0, 1.0), rare, 1 - rare)
+        spread = chance * (1 - chance)
+        skew = (1 - 2 * chance) / np.sqrt(spread)
+        skewness = np.where(np.abs(skew) > np.abs(skewness), skew, skewness)
+        excess = np.maximum(excess, 1 / spread)
+    return Tails(skewness, excess, sizes)

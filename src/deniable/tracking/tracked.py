@@ -47,8 +47,10 @@ class Tracked(Compared, Sequence[TrackedWindow]):
         Possible shares of devices that stay, and that keep their answer, if shares move as the models say.
     least : Overlap
         The same if shares stand still, so that all that differs is noise: a lower bound, which differences use.
-    skewness : ndarray
-        Skewness of each symbol's estimate in one window.
+    tails : Tails
+        How far the estimates of single windows are from normal.
+    unlisted : ndarray
+        What answers that are not among the candidates add to the variance of every level, the same in all windows.
     doubt : float
         Relative standard deviation of the noise's mean square over the symbols, in one draw of it.
     moving : Moving

@@ -159,8 +159,8 @@ def tracked_of(given: list[Tally], labels: list[object], seen: Observed, lives: 
         moving, overlap, least = learn_kept(series, devices)
     size = len(seen.symbols)
     totals = np.ones(count) if len(values) == size else np.clip(1 - moving.smoothed[size], 0.0, 1.0)
-    chosen = np.arange(size)
+    chosen, unlisted = np.arange(size), seen.unlisted[:size]
     return Tracked(
-        seen.symbols, tuple(named), devices, series[chosen], overlap, least, seen.skewness(given),
-        seen.doubt, moving[chosen], totals,
+        seen.symbols, tuple(named), devices, series[chosen], overlap, least, seen.tails(sizes),
+        unlisted, seen.doubt, moving[chosen].with_unlisted(unlisted), totals,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from deniable.survey import Form
 from deniable.tally import FormTally
 from deniable.theory import sum_variance
 from deniable.tracking import TrackedForm
-from deniable.tracking.observed import skewness
+from deniable.tracking.observed import tails
 
 FORM = dn.form(a=dn.warner(epsilon=1), b=dn.krr(4, epsilon=1), c=dn.krr(3, epsilon=1), epsilon=6, relate=[("a", "b")])
 FLAT = {("a", "b"): np.full((2, 4), 0.125), "c": [0.5, 0.3, 0.2]}
@@ -48,9 +48,11 @@ def test_questions_of_a_pair_are_sums_and_their_bars_are_those_of_sums() -> None
         assert np.allclose(series.values[:, 0], estimate[name].raw)
         assert np.allclose(np.sqrt(series.variances[:, 0]), estimate[name].standard_errors, rtol=0.03)
         cells = {"a": 4, "b": 2}[name]  # pairs of each answer
-        wanted = skewness([tally.parts[0] for tally in TALLIES], series.values, cells)
-        assert tracked[name].skewness == pytest.approx(wanted)
-        assert not np.allclose(wanted, skewness([tally.parts[0] for tally in TALLIES], series.values, 1))
+        shares, sizes = series.values.mean(axis=1), tracked[name].sizes
+        wanted, single = (tails([TALLIES[0].parts[0].survey], shares, sizes, count) for count in (cells, 1))
+        assert tracked[name].tails.skewness == pytest.approx(wanted.skewness, rel=0.1, abs=0.01)
+        assert tracked[name].tails.excess == pytest.approx(wanted.excess, rel=0.1)
+        assert not np.allclose(wanted.skewness, single.skewness, atol=0.1)
         assert tracked[name].doubt == tracked.joint("a", "b").doubt
     assert tracked["a"].symbols == ("no", "yes")
     assert tracked["a"][-1]["yes"] == pytest.approx(0.65, abs=0.02)

@@ -1,5 +1,7 @@
 """`track`: windows in, a sequence of estimates out; what it refuses, and what its contrasts are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -221,6 +223,30 @@ def test_candidates_of_an_open_survey_are_tracked_beside_what_is_unlisted() -> N
     assert abs(last["red"] - 0.4) < 0.05
     assert last["white"] < 0.05
     assert 0.6 < last.probabilities.sum() < 0.8
+
+
+@pytest.mark.parametrize("listed", [4, 8])
+def test_windows_of_the_same_devices_have_the_noise_of_one(listed: int) -> None:
+    """What devices repeat is not taken for unlisted answers, which are no noise: they cancel in differences."""
+    names, rng = [f"s{place}" for place in range(8)], np.random.default_rng(8)
+    survey = dn.orr(epsilon=2, cells=8, cohorts=32, seed=SEED, participation="window")
+    law = np.tile(dn.lab.zipf(8, 1), (12, 1))
+    days = dn.lab.panel(survey, law, 4000, rng, symbols=names, turnover=0.1)
+    tracked = dn.track(days, candidates=names[:listed], turnover=0.1, change=0.0)
+    alone = dn.decode(days[0], candidates=names[:listed])
+    own = np.sqrt(alone.fit.spread.own[:listed])
+    assert tracked.series.unit[:, 0] == pytest.approx(own, rel=0.05)
+    if listed == 8:
+        assert tracked.unlisted == pytest.approx(np.zeros(8), abs=0.1 * float((own**2).min()))
+    else:
+        heavy = np.median([dn.decode(day, candidates=names[:4]).fit.spread.unlisted for day in days])
+        assert tracked.unlisted == pytest.approx(heavy * alone.fit.spread.meeting[:4], rel=0.2)
+    variances = tracked.average().standard_errors ** 2 - tracked.unlisted
+    weights = np.full(12, 1 / 12)
+    assert variances == pytest.approx(replace(tracked, unlisted=0 * variances).contrast(weights).standard_errors ** 2)
+    assert (tracked.moving.smoothed_variance > tracked.unlisted[:, None]).all()
+    others = replace(tracked, unlisted=np.ones(listed))
+    assert (others.difference(-1, 0).standard_errors == tracked.difference(-1, 0).standard_errors).all()
 
 
 def test_a_step_is_named_once_with_its_size() -> None:

@@ -16,6 +16,7 @@ _T = TypeVar("_T", bound=Input)
 _ABSENT = (type(None), msgspec.UnsetType)
 _WORDS: dict[type, str] = {
     bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list",
+    dict: "an object",
 }  # fmt: skip
 
 

@@ -33,15 +33,10 @@ class Planning(Child):
         """The plan that the arguments of `deniable.plan` ask for, as JSON: what to expect, and the survey to run."""
         async with self._turn:
             try:
-                async with asyncio.timeout(self._seconds):
-                    status, body = await self._exchange(json.dumps(arguments).encode())
+                status, body = await self._exchange(json.dumps(arguments).encode(), self._seconds)
             except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
-                await self.stop()
                 sentence = f"a plan must take at most {self._seconds:g} seconds; name fewer answers"
                 raise RequestError(503, "planning", sentence, retry=_RETRY) from None
-            except asyncio.CancelledError:
-                await self.stop()
-                raise
         if status == REFUSED:
             told = json.loads(body)
             raise RequestError(422, "plan", told.pop("detail"), more=told)
@@ -201,6 +196,13 @@ def _reply(message: bytes) -> tuple[int, bytes]:
         return FAILED, traceback.format_exc().encode()
 
 
+def _load() -> None:
+    """Import what plans need, which they would import late."""
+    import deniable.crowds
+    import deniable.planner  # noqa: F401
+
+
 if __name__ == "__main__":
     os.nice(10)  # uploads come first
+    _load()
     answer_messages(_reply)

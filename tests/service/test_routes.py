@@ -145,7 +145,7 @@ BODIES = sorted({route.body for route in ROUTES if route.body is not None}, key=
 def test_a_value_of_another_type_is_refused_in_words_in_every_field(model: type[Input]) -> None:
     """`resume: false` was a bug of the collector: objects had no word."""
     every = fields(model)
-    needed = {field.encode_name: {} for field in every if field.required}
+    needed: dict[str, object] = {field.encode_name: {} for field in every if field.required}
     refused = []
     for field in every:
         for wrong in (None, True, 0.5, "x", [[None]], {"x": [None]}):

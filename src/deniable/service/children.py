@@ -1,9 +1,9 @@
 """Child processes of the collector: the same Python interpreter, without the current directory in its import path.
 
 Work that may take seconds or gigabytes runs in a `Child`, so that no upload waits for it. It gets one message at a time
-through a pipe and is killed on a timeout. `answer_messages` is the other end of the pipe; it says first that the process
-has loaded. That takes long where other work has the processors, and is not counted as time of the first message: else
-that one would end the process, the next would start another, and none would ever be answered.
+through a pipe and is killed on a timeout. `answer_messages` is the other end of the pipe; it says first that the
+process has loaded. That takes long where other work has the processors, and is not counted as time of the first
+message: else that one would end the process, the next would start another, and none would ever be answered.
 """
 
 import asyncio

@@ -68,10 +68,23 @@ EXTRAS = {
 class DeniableError(ValueError):
     """The root of every error that this package raises on purpose.
 
+    Parameters
+    ----------
+    message : str
+        The sentence, in English.
+    reason : str, optional
+        The same in a word, where a page says it in another language; an attribute.
+
+    Examples
+    --------
     >>> from deniable import errors
     >>> issubclass(errors.WireError, errors.DeniableError) and issubclass(errors.WireError, ValueError)
     True
     """
+
+    def __init__(self, *message: object, reason: str | None = None) -> None:
+        super().__init__(*message)
+        self.reason = reason
 
 
 class SurveyError(DeniableError):

@@ -189,7 +189,8 @@ class Decoding(Child):
             await self.stop()
         status &= ~SPENT
         if status == REFUSED:
-            raise DeniableError(body.decode())
+            sentence, reason = json.loads(body)
+            raise DeniableError(sentence, reason=reason)
         if status == UNAVAILABLE:
             raise Unavailable(*json.loads(body))
         if status == UNFINISHED:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deniable.errors import DeniableError, PlanError, SurveyError
 from deniable.service.children import DONE, FAILED, REFUSED, Child, answer_messages
 from deniable.service.form_planning import planned_form, possible_forms
-from deniable.service.problems import RequestError
+from deniable.service.problems import RequestError, why
 
 if TYPE_CHECKING:
     from deniable.survey import Survey
@@ -189,9 +189,9 @@ def _reply(message: bytes) -> tuple[int, bytes]:
             told = {"detail": str(problem)} | _instead(problem, arguments)
             return REFUSED, json.dumps(told, allow_nan=False).encode()
     except (DeniableError, TypeError, ValueError, OverflowError) as problem:
-        return REFUSED, json.dumps({"detail": str(problem)}).encode()
+        return REFUSED, json.dumps({"detail": str(problem)} | why(problem)).encode()
     except MemoryError:
-        return REFUSED, json.dumps({"detail": "answers must fit into memory; name fewer"}).encode()
+        return REFUSED, json.dumps({"detail": "answers must fit into memory; name fewer", "reason": "many"}).encode()
     except Exception:
         return FAILED, traceback.format_exc().encode()
 

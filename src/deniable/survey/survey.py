@@ -548,6 +548,7 @@ def checked_name(name: str) -> str:
     found = next((c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp")), None)
     if found is not None:
         raise SurveyError(
-            f"name must not have control characters or line breaks, got U+{ord(found):04X}; write it in one line"
+            f"name must not have control characters or line breaks, got U+{ord(found):04X}; write it in one line",
+            reason="control",
         )
     return name

@@ -47,14 +47,13 @@ def test_a_new_type_is_found() -> None:
 
 
 def reasons_in(source: str) -> set[str]:
-    """The reasons that a module gives to errors: `reason="many"`, `{"reason": "many"}`, `_refused(..., "many")`."""
+    """The reasons that a module gives to errors: `.because("many")`, `{"reason": "many"}`, `_refused(..., "many")`."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         given: list[tuple[Any, Any]] = []
         if isinstance(node, ast.Call):
-            given = [(keyword.arg, keyword.value) for keyword in node.keywords]
-            if isinstance(node.func, ast.Name) and node.func.id == "_refused":
-                given += [("reason", node.args[-1])]
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given = [("reason", node.args[-1])] if name in ("because", "_refused") else []
         elif isinstance(node, ast.Dict):
             given = [(getattr(key, "value", None), value) for key, value in zip(node.keys, node.values, strict=True)]
         found |= {str(value.value) for name, value in given if name == "reason" and isinstance(value, ast.Constant)}
@@ -73,7 +72,7 @@ def test_every_reason_has_a_sentence_in_every_language() -> None:
 
 
 def test_a_new_reason_is_found() -> None:
-    assert reasons_in('raise DecodeError("no", reason="new")') == {"new"}
+    assert reasons_in('raise DecodeError("no").because("new")') == {"new"}
     assert reasons_in('told = {"reason": "new"}') == {"new"}
     assert reasons_in('return _refused("no", "new")') == {"new"}
 

@@ -304,8 +304,8 @@ class _Search:
             self.limits.check(looked)
         texts.name({key: self._first_whole(key) for key in listed})
         if not texts.keys:
-            raise DecodeError(
-                "alphabet and prefixes must leave at least one whole text to look for, got none", reason="characters"
+            raise DecodeError("alphabet and prefixes must leave at least one whole text to look for, got none").because(
+                "characters"
             )
         fits = [self.completed[number].fit for number in range(last + 1)]
         _check_cohorts(fits[-1].tally, len(texts.keys))
@@ -378,9 +378,8 @@ def _checked(tally: object) -> Survey:
     for number, (length, _) in enumerate(cast(Prefixes, survey.encoding).levels):
         if not level_tally(tally, number).n:
             raise DecodeError(
-                f"tally must have reports at every level, got none at that of {length} bytes; wait for more reports",
-                reason="levels",
-            )
+                f"tally must have reports at every level, got none at that of {length} bytes; wait for more reports"
+            ).because("levels")
     return survey
 
 
@@ -390,9 +389,8 @@ def _check_cohorts(last: Tally, tested: int) -> None:
     if cohorts * np.log(last.survey.cells) < 2 * np.log(tested):
         raise DecodeError(
             f"the last level must have cohorts enough to tell {tested} texts apart, got {cohorts} with reports, of "
-            f"{last.survey.cells} cells; name an alphabet or known prefixes, or make a survey with more cohorts",
-            reason="groups",
-        )
+            f"{last.survey.cells} cells; name an alphabet or known prefixes, or make a survey with more cohorts"
+        ).because("groups")
 
 
 def _listed(survey: Survey, candidates: Iterable[str] | None) -> list[bytes]:
@@ -408,9 +406,8 @@ def _listed(survey: Survey, candidates: Iterable[str] | None) -> list[bytes]:
             length = cast(Prefixes, survey.encoding).length
             raise DecodeError(
                 f"candidates must differ in their first {length} bytes, got {other!r:.80} and {symbol!r:.80}, which no "
-                "report can tell apart; name one of them, which stands for all that begin like it",
-                reason="beginnings",
-            )
+                "report can tell apart; name one of them, which stands for all that begin like it"
+            ).because("beginnings")
     return [*found]
 
 

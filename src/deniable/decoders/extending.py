@@ -124,8 +124,8 @@ class Extension:
                     raise DecodeError(_too_many(most))
             found += [text for beginning in open_ if not partial(beginning) and self._begins(text := beginning + END)]
         if not found and not open_:
-            raise DecodeError(
-                "alphabet and prefixes must leave at least one text to look for, got none", reason="characters"
+            raise DecodeError("alphabet and prefixes must leave at least one text to look for, got none").because(
+                "characters"
             )
         return found + open_
 
@@ -155,8 +155,8 @@ def _characters(answers: Alphabet, given: object) -> set[str]:
     except TypeError:
         found = set()
     if not found or any(not isinstance(c, str) or len(c) != 1 for c in found):
-        raise DecodeError(
-            "alphabet must be 'digits', 'domains' or single characters, such as 'abc'", reason="characters"
+        raise DecodeError("alphabet must be 'digits', 'domains' or single characters, such as 'abc'").because(
+            "characters"
         )
     # A blank by itself would be folded away.
     return {letter for c in found for letter in (" " if c.isspace() else str(answers.canonical(c)))}

@@ -210,9 +210,8 @@ class EstimateRows(ResultRows):
             if estimate.takes_minutes and not patient:
                 raise DecodeError(
                     f"error bars must not take minutes here, got {size} candidates; decode the tally with the command "
-                    "line, or name fewer candidates",
-                    reason="many",
-                )
+                    "line, or name fewer candidates"
+                ).because("many")
             errors = estimate.standard_errors
             bounds = estimate.intervals(level, simultaneous=simultaneous)
             self.marks = estimate.significant(level).tolist()

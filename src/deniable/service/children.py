@@ -46,7 +46,7 @@ class Child:
             return await asyncio.shield(loaded)
         except asyncio.CancelledError:
             if loaded.cancelled():  # `stop`, and not whoever asked
-                raise ConnectionAbortedError("the process was stopped while it loaded") from None
+                raise ConnectionAbortedError from None
             raise
         except BaseException:
             await self.stop()

@@ -190,7 +190,7 @@ class Decoding(Child):
         status &= ~SPENT
         if status == REFUSED:
             sentence, reason = json.loads(body)
-            raise DeniableError(sentence, reason=reason)
+            raise DeniableError(sentence).because(reason)
         if status == UNAVAILABLE:
             raise Unavailable(*json.loads(body))
         if status == UNFINISHED:

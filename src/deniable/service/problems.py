@@ -59,7 +59,7 @@ def why(problem: Exception) -> dict[str, Any]:
     """The reason of an error in a word, as an extension member, where it has one: pages say it in their language.
 
     >>> from deniable.errors import DecodeError
-    >>> why(DecodeError("candidates must be fewer", reason="many")), why(DecodeError("no"))
+    >>> why(DecodeError("candidates must be fewer").because("many")), why(DecodeError("no"))
     ({'reason': 'many'}, {})
     """
     reason = getattr(problem, "reason", None)

@@ -122,8 +122,8 @@ def of_question(fields: dict[str, Any], tallies: Sequence[Any]) -> bytes:
         told["candidates"] = list(dict.fromkeys([*fields["candidates"], NO_ANSWER]))  # it is an answer like any other
     own = [tally[name] for tally in tallies]
     if any(tally.n == 0 for tally in own):
-        raise DeniableError(
-            f"question {name!r} must have answers to be decoded, got none in this range", reason="empty"
+        raise DeniableError(f"question {name!r} must have answers to be decoded, got none in this range").because(
+            "empty"
         )
     if len(part.questions) > 1:
         if len(own) > 1 or fields["form"] not in _WRITERS or "most" in fields:

@@ -150,8 +150,8 @@ class Alphabet:
         if len(self._index) != len(self.symbols):
             repeated = next(s for i, s in enumerate(self.symbols) if self._index[s] != i)
             raise SurveyError(
-                f"symbols must be distinct after NFC normalisation, got {repeated!r} more than once", reason="alike"
-            )
+                f"symbols must be distinct after NFC normalisation, got {repeated!r} more than once"
+            ).because("alike")
         if self.other is not None and self.other not in self._index:
             raise SurveyError("other must be one of the symbols")
 

@@ -548,7 +548,6 @@ def checked_name(name: str) -> str:
     found = next((c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp")), None)
     if found is not None:
         raise SurveyError(
-            f"name must not have control characters or line breaks, got U+{ord(found):04X}; write it in one line",
-            reason="control",
-        )
+            f"name must not have control characters or line breaks, got U+{ord(found):04X}; write it in one line"
+        ).because("control")
     return name

@@ -50,7 +50,7 @@ class Observed:
             if tally.n:
                 by_survey.setdefault(tally.survey.digest, []).append(place)
         if not by_survey:
-            raise DecodeError("tallies must hold reports, got none in any window", reason="empty")
+            raise DecodeError("tallies must hold reports, got none in any window").because("empty")
         symbols: tuple[Symbol, ...] | None = None
         values = variances = np.empty((0, 0))
         permanent = typical = np.empty(0)
@@ -78,8 +78,8 @@ class Observed:
             if whole.unallocated is not None:
                 errors = np.append(errors, whole.unallocated.standard_error)
             if not np.isfinite(errors).all():
-                raise DecodeError(
-                    "tallies must determine every symbol that is tracked; give fewer candidates", reason="many"
+                raise DecodeError("tallies must determine every symbol that is tracked; give fewer candidates").because(
+                    "many"
                 )
             doubt = max(doubt, _doubt(whole))
             values[:, places] = np.stack([_with_rest(one) for one in found], axis=1)

@@ -26,7 +26,7 @@ Each is also a `ValueError`, so `except ValueError` catches them all. Messages r
 """
 
 import sys
-from typing import Any
+from typing import Any, Self
 
 __all__ = [
     "AlphabetError",
@@ -68,10 +68,35 @@ EXTRAS = {
 class DeniableError(ValueError):
     """The root of every error that this package raises on purpose.
 
+    Examples
+    --------
     >>> from deniable import errors
     >>> issubclass(errors.WireError, errors.DeniableError) and issubclass(errors.WireError, ValueError)
     True
     """
+
+    reason: str | None = None  # the same as the sentence in a word, where a page says it in another language
+
+    def because(self, reason: str | None) -> Self:
+        """The same error with its reason in a word, from which a page says it in its language.
+
+        Parameters
+        ----------
+        reason
+            The word; None where there is none.
+
+        Returns
+        -------
+        DeniableError
+            This error.
+
+        Examples
+        --------
+        >>> DecodeError("candidates must be fewer").because("many").reason
+        'many'
+        """
+        self.reason = reason
+        return self
 
 
 class SurveyError(DeniableError):

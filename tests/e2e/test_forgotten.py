@@ -67,7 +67,7 @@ def test_the_page_has_forgotten_the_answer_once_the_die_is_rolled(place: str, se
     page = fresh(viewport=PHONE)
     note_uses(page)
     if (mutant := REMEMBERING[place]) is not None:
-        ending = '$("form").reset();\n$("form").remove();'
+        ending = '$("form").reset();$("form").remove();'
         old = ending if place == "the form" else '$("form").reset();'
         changed(page, "**/pages/answer.js", (old, mutant))
     page.goto(answer_link(server, OPEN_KEPT))

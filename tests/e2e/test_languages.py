@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, Route
 
 import deniable as dn
 from tests.collector import ADMIN, Server, serving
-from tests.e2e.conftest import PATIENCE, PHONE, Open
+from tests.e2e.conftest import PATIENCE, PHONE, Open, Watch
 from tests.e2e.forms import FORM, answered_store
 from tests.e2e.steps import address, answer_link, counters, fits, until
 from tests.e2e.stores import changed, note_uses, remembers
@@ -334,6 +334,56 @@ def test_a_module_or_a_text_that_does_not_come_is_asked_for_again(server: Server
     page.locator("#form input").first.wait_for()
     assert len(refused) == 2
     assert page.locator("#status").inner_text() == ""
+
+
+# Pauses of a second and more are noted, and over at once.
+HURRY = """() => {
+  const real = window.setTimeout;
+  window.setTimeout = (work, pause = 0, ...more) => {
+    if (pause >= 1000) sessionStorage.pauses = `${sessionStorage.pauses ?? ""} ${pause}`;
+    return real(work, pause >= 1000 ? 1 : pause, ...more);
+  };
+}"""
+
+
+@pytest.mark.parametrize("away", ["**/pages/near.js", "**/pages/en.near.json", "**/v1/surveys/*"])
+def test_what_does_not_come_is_asked_for_later_each_time_and_not_for_ever(
+    server: Server, fresh: Open, away: str
+) -> None:
+    server.create(SCALE)
+    page = fresh(viewport=PHONE, locale="en-GB")
+    page.add_init_script(f"({HURRY})()")
+    page.route(away, lambda route: route.abort())
+    page.goto(answer_link(server, SCALE))
+    page.get_by_text("Load this page again later").wait_for()
+    assert page.evaluate("sessionStorage.pauses") == " 2000 4000 8000 16000 30000 30000 30000"
+    page.unroute(away)
+    page.reload()
+    page.locator("#form input").first.wait_for()
+    assert page.evaluate("history.state") is None
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+@pytest.mark.parametrize(
+    ("error", "mutant"), [("TypeError", "undefined.nowhere;"), ("ReferenceError", "nowhere();")], ids=["type", "name"]
+)
+def test_an_error_of_the_page_is_told_as_one(
+    server: Server, fresh: Open, watch: Watch, language: str, error: str, mutant: str
+) -> None:
+    """Once: not as a collector that is away, and not as a browser that keeps nothing."""
+    server.create(SURVEY)
+    page = fresh(viewport=PHONE, locale=language)
+    page.add_init_script(f"({HURRY})()")
+    changed(page, "**/pages/answer.js", ("const kind = await", f"{mutant} const kind = await"))
+    page.goto(answer_link(server, SURVEY))
+    page.locator("#status p", has_text=error).wait_for()
+    said = page.locator("#status").inner_text()
+    wanted = {"en": "This page has an error", "de": "Diese Seite hat einen Fehler", "ar": "في هذه الصفحة خطأ"}
+    assert said.startswith(wanted[language])
+    assert page.evaluate("sessionStorage.pauses ?? ''") == ""
+    assert page.locator("#form").is_hidden()
+    assert len(watch.faults) == 1
+    assert "nowhere" in watch.faults.pop(), "and whoever looks for it finds it"
 
 
 def test_a_language_whose_texts_do_not_come_is_not_switched_to(server: Server, fresh: Open) -> None:

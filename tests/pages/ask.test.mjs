@@ -179,14 +179,14 @@ test("a plan for experts", () => {
     mechanism: "SS",
     parameters: "size 2",
     report_bytes: 3,
-    decoder: "EB",
+    decoder: "EmpiricalBayes, Projected",
     repeats: 40,
     shape: "even",
     errors: {},
   };
   assert.equal(
     mechanismWords({ ...plan, shapes: [1, 2, 3] }),
-    "SS, size 2; 3 bytes a report; decoded by EB; 40 surveys simulated; answers taken to be even, the worst of 3 " +
+    "SS, size 2; 3 bytes a report; decoded by empirical Bayes, projected; 40 surveys simulated; answers taken to be even, the worst of 3 " +
       "shapes for this error.",
   );
   assert.match(mechanismWords({ ...plan, parameters: "", shapes: [] }), /^SS; 3 bytes/);

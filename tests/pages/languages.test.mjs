@@ -94,9 +94,9 @@ function asked(source) {
 const SAID = `
 import json
 from deniable.service.pages.bundle import make
-from tests.service.test_problem_texts import stated
-print(json.dumps([sorted(word.replace("-", "_") for word in stated()), make()["charts.json"]]))`;
-const [problems, charts] = JSON.parse(
+from tests.service.test_problem_texts import reasons, stated
+print(json.dumps([sorted(word.replace("-", "_") for word in stated()), sorted(reasons()), make()["charts.json"]]))`;
+const [problems, reasons, charts] = JSON.parse(
   execFileSync(process.env.PYTHON ?? ".venv/bin/python", ["-c", SAID], { encoding: "utf8" }),
 );
 const { words, ...templates } = JSON.parse(charts);
@@ -104,6 +104,7 @@ const drawn = JSON.stringify(templates);
 const wanted = [
   ...Object.values(sources).flatMap(asked),
   ...problems.map((word) => `problems.${word}`),
+  ...reasons.map((word) => `reasons.${word}`),
   ...ALPHABETS.map((word) => `search.${word}`),
   ...Object.keys(words)
     .filter((word) => drawn.includes(word))

@@ -41,6 +41,7 @@ test("long texts are cut between characters, not inside one", () => {
 
 test("lines are taken once, without blanks around them", () => {
   assert.deepEqual(distinctLines("  yes \n\nno\r\nyes\n \n"), ["yes", "no"]);
+  assert.deepEqual(distinctLines("e\u0301\n\u00e9"), ["\u00e9"], "as files of some systems have it");
   assert.deepEqual(distinctLines(""), []);
 });
 

@@ -19,6 +19,12 @@ test("a refusal is a sentence of the page's language", () => {
     const found = problemText(refusal("survey", "minimum must be a positive number"));
     assert.match(found.textContent, /^Der Server nimmt diese Umfrage oder ihre Regeln nicht an\. Minimum must be/);
     assert.equal(found.children.find((one) => one.name === "bdi").attributes.lang, "en");
+    const told = { type: "urn:deniable:problem:survey", reason: "past" };
+    assert.equal(
+      problemText(new Problem(422, "closes must be in the future", told)),
+      "Der Server nimmt diese Umfrage oder ihre Regeln nicht an. Das Enddatum muss in der Zukunft liegen. Um eine " +
+        "Umfrage jetzt zu beenden, schließen Sie sie.",
+    );
     assert.equal(said(new Problem(0, "Der Server antwortet nicht.")), "Der Server antwortet nicht.");
   } finally {
     read("en", "en-GB");

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
+import { decoderKey } from "../../src/deniable/service/pages/common.js";
 
 import { dates } from "../../src/deniable/service/pages/naming.js";
 import { dayOf, endOf, halves, incomparable } from "../../src/deniable/service/pages/periods.js";
@@ -18,7 +19,6 @@ import {
 } from "../../src/deniable/service/pages/rows.js";
 import {
   decodedWords,
-  decoderKey,
   latestWords,
   merged,
   noiseWords,
@@ -190,8 +190,9 @@ test("a trend in words: how often it errs follows its level", () => {
     told("hour", 0.99),
     /^One point an hour, 12 of them\. .* A ring marks an hour in which .* once in 100 times\.$/,
   );
-  const problem = "tallies must determine every symbol";
-  assert.match(trendWords({ window: "day", level: 0.95, windows: [], problem }), /alone\. They could not .* symbol$/);
+  const single = { window: "day", level: 0.95, windows: [], problem: "tallies must determine every symbol" };
+  assert.match(trendWords({ ...single, reason: "many" }), /alone\. They could not .*: Those are too many answers/);
+  assert.match(trendWords({ ...single, reason: null }), /alone\. They could not .*: These answers cannot be evaluated/);
 });
 
 test("who sees what, and candidates that are one answer", () => {
@@ -282,7 +283,7 @@ test("how shares were decoded is said by the names of the page", () => {
     decodedWords(found, survey),
     "weighted least squares, projected; no intervals; k-RR; survey ab…; epsilon 2.00",
   );
-  assert.equal(decoderKey("empirical-bayes-ordered"), "results.decoder_empirical_bayes_ordered");
+  assert.equal(decoderKey("empirical-bayes-ordered"), "desk.decoder_empirical_bayes_ordered");
   try {
     read("de");
     assert.match(
@@ -308,7 +309,7 @@ test("every decoder and constraint of the library has a name in each language", 
   const [decoders, kinds] = JSON.parse(execFileSync(python, ["-c", code], { encoding: "utf8" }));
   assert.ok(decoders.length > 5 && kinds.length > 2);
   for (const name of decoders) assert.ok(has(decoderKey(name)), name);
-  for (const name of kinds) assert.ok(has(`results.constraint_${name.toLowerCase()}`), name);
+  for (const name of kinds) assert.ok(has(`desk.constraint_${name.toLowerCase()}`), name);
   assert.ok(!has(decoderKey("Guessing")));
 });
 

@@ -317,8 +317,8 @@ def part(count: int) -> list[Part]:
 @pytest.mark.slow
 def test_a_decode_that_takes_too_long_or_dies_is_told_and_the_next_one_works(store: SQLiteStore, entry: Entry) -> None:
     async def scene() -> None:
-        decoding = Decoding(store.where, seconds=0.001)  # no interpreter starts that fast
-        with pytest.raises(DecodingFailed, match=r"decoding must take at most 0\.001 seconds"):
+        decoding = Decoding(store.where, seconds=1e-6)
+        with pytest.raises(DecodingFailed, match=r"decoding must take at most 1e-06 seconds"):
             await decoding.ask(DecodeRequest(), entry, part(15))
         decoding._seconds = PATIENCE
         assert json.loads(await decoding.ask(DecodeRequest(), entry, part(15)))["n"] == 15
@@ -402,14 +402,37 @@ def test_the_process_is_there_before_anybody_asks(store: SQLiteStore, entry: Ent
     run(scene())
 
 
+def test_loading_is_not_counted_as_time_of_a_question(store: SQLiteStore, entry: Entry) -> None:
+    """Else the first question ends a process that loads slowly, the next starts another, and none is ever answered.
+    Nor does it begin anew because whoever asked first has gone."""
+    slow = "import runpy, sys, time; time.sleep(1.5); runpy.run_module(sys.argv.pop(1), run_name='__main__')"
+
+    async def scene() -> None:
+        decoding = Decoding(store.where, seconds=PATIENCE)
+        decoding._command[1:] = ["-P", "-c", slow, *decoding._command[3:]]
+        gone = asyncio.create_task(decoding.ask(DecodeRequest(), entry, part(15)))
+        while decoding._process is None:
+            await asyncio.sleep(0.001)
+        process = decoding._process
+        gone.cancel()
+        await asyncio.wait([gone])
+        decoding._seconds = 1.0
+        assert json.loads(await decoding.ask(DecodeRequest(), entry, part(15)))["n"] == 15
+        assert decoding._process is process
+        await decoding.stop()
+        assert process.returncode is not None
+
+    run(scene())
+
+
 def test_a_failed_decode_is_a_problem_and_not_a_bug(store: SQLiteStore) -> None:
     async def scene() -> None:
-        async with Caller(store, decode_seconds=0.01) as call:
+        async with Caller(store, decode_seconds=1e-6) as call:
             path = await call.create(SURVEY, minimum=0)
             await answers(call, SURVEY, 0, ["lynx"] * 5)
             answer = await call.admin("GET", f"{path}/estimate")
             assert answer.status == 503
-            assert answer.json()["detail"] == "decoding must take at most 0.01 seconds; name fewer candidates"
+            assert answer.json()["detail"] == "decoding must take at most 1e-06 seconds; name fewer candidates"
 
     run(scene())
 

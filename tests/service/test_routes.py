@@ -1,11 +1,13 @@
 """A route is declared once, in the table, and the rest follows: here one is planted, and the package is searched."""
 
 import ast
+import json
 from pathlib import Path
 from typing import Annotated
 
 import pytest
 from msgspec import Meta, Struct
+from msgspec.structs import fields
 
 import deniable.service as room
 from deniable.service.collector import Collector
@@ -134,6 +136,25 @@ def test_json_that_readers_disagree_about_is_refused_by_every_model(model: type[
     with pytest.raises(RequestError, match="body must be") as refused:
         read_json(model, body)
     assert (refused.value.status, refused.value.word) == (400, "malformed")
+
+
+BODIES = sorted({route.body for route in ROUTES if route.body is not None}, key=lambda model: model.__name__)
+
+
+@pytest.mark.parametrize("model", BODIES, ids=lambda model: model.__name__)
+def test_a_value_of_another_type_is_refused_in_words_in_every_field(model: type[Input]) -> None:
+    """`resume: false` was a bug of the collector: objects had no word."""
+    every = fields(model)
+    needed: dict[str, object] = {field.encode_name: {} for field in every if field.required}
+    refused = []
+    for field in every:
+        for wrong in (None, True, 0.5, "x", [[None]], {"x": [None]}):
+            try:
+                read_json(model, json.dumps(needed | {field.encode_name: wrong}).encode())
+            except RequestError as problem:
+                refused.append(problem)
+    assert refused
+    assert all(problem.word in ("malformed", model.refusal[1]) and " must " in str(problem) for problem in refused)
 
 
 def test_a_text_of_a_query_is_no_null_and_no_other_value() -> None:

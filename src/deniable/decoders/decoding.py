@@ -182,7 +182,7 @@ def decode_all(
                 theirs=tally.survey.digest,
             )
         if tally.n == 0:
-            raise DecodeError("tally must hold at least one report, got none")
+            raise DecodeError("tally must hold at least one report, got none").because("empty")
     symbols = _candidates(survey, candidates)
     if decoder is None and _is_long(survey, len(symbols)):
         decoder = Screening()
@@ -220,7 +220,7 @@ def _design(survey: Survey, symbols: tuple[Symbol, ...], decoder: Decoder | None
         raise DecodeError(
             f"candidates must have at most {_MOST_CELLS} cells over all cohorts for {type(decoder).__name__}, got "
             f"{entries}; name no decoder: long lists are screened"
-        )
+        ).because("many")
     return design_of(survey, symbols, background=survey.alphabet.is_open and not complete)
 
 
@@ -262,5 +262,5 @@ def _candidates(survey: Survey, candidates: Iterable[object] | None) -> tuple[Sy
         raise DecodeError("candidates must hold at least one symbol, got none")
     alike = len(set(map(type, found))) == 1  # else the type keeps 1 and "1" apart from b"1"
     if len(set(found) if alike else set(zip(map(type, found), found, strict=True))) != len(found):
-        raise DecodeError("candidates must be distinct after NFC normalisation; remove the repeats")
+        raise DecodeError("candidates must be distinct after NFC normalisation; remove the repeats").because("alike")
     return found

@@ -358,7 +358,9 @@ class _Search:
             self.limits.check(looked)
         texts.name({key: self._first_whole(key) for key in listed})
         if not texts.keys:
-            raise DecodeError("alphabet and prefixes must leave at least one whole text to look for, got none")
+            raise DecodeError("alphabet and prefixes must leave at least one whole text to look for, got none").because(
+                "characters"
+            )
         fits = [self.completed[number].fit for number in range(last + 1)]
         _check_cohorts(fits[-1].tally, len(texts.keys))
         allowed, told = 1 - screening.level, self._told(last, looked)
@@ -431,7 +433,7 @@ def _checked(tally: object) -> Survey:
         if not level_tally(tally, number).n:
             raise DecodeError(
                 f"tally must have reports at every level, got none at that of {length} bytes; wait for more reports"
-            )
+            ).because("levels")
     return survey
 
 
@@ -442,7 +444,7 @@ def _check_cohorts(last: Tally, tested: int) -> None:
         raise DecodeError(
             f"the last level must have cohorts enough to tell {tested} texts apart, got {cohorts} with reports, of "
             f"{last.survey.cells} cells; name an alphabet or known prefixes, or make a survey with more cohorts"
-        )
+        ).because("groups")
 
 
 def _listed(survey: Survey, candidates: Iterable[str] | None) -> list[bytes]:
@@ -459,7 +461,7 @@ def _listed(survey: Survey, candidates: Iterable[str] | None) -> list[bytes]:
             raise DecodeError(
                 f"candidates must differ in their first {length} bytes, got {other!r:.80} and {symbol!r:.80}, which no "
                 "report can tell apart; name one of them, which stands for all that begin like it"
-            )
+            ).because("beginnings")
     return [*found]
 
 

@@ -139,7 +139,9 @@ class Extension:
                     raise DecodeError(_too_many(most))
             found += [text for beginning in open_ if not partial(beginning) and self._begins(text := beginning + END)]
         if not found and not open_:
-            raise DecodeError("alphabet and prefixes must leave at least one text to look for, got none")
+            raise DecodeError("alphabet and prefixes must leave at least one text to look for, got none").because(
+                "characters"
+            )
         return found + open_
 
     def _begins(self, beginning: bytes) -> bool:
@@ -172,7 +174,7 @@ def _characters(answers: Alphabet, given: object) -> list[str]:
         raise DecodeError(
             f"alphabet must be {names} or single characters, each once and letters in their order, such as 'abc', got "
             f"{given!r:.80}; no set has that name, and a word is not taken for its letters"
-        )
+        ).because("characters")
     # A blank by itself would be folded away.
     blank = answers.text == "folded"
     return sorted({" " if blank and c.isspace() else str(answers.canonical(c)) for c in letters})

@@ -292,7 +292,9 @@ def _decode_form(
     found = []
     for part, counts in zip(tally.form.parts, tally.parts, strict=True):
         if counts.n == 0:
-            raise DecodeError(f"tally must hold an answer to every question, got none to {part.name!r}")
+            raise DecodeError(f"tally must hold an answer to every question, got none to {part.name!r}").because(
+                "empty"
+            )
         listed: list[object] | None = None
         if part.survey.alphabet.is_open:
             name = part.questions[0].name

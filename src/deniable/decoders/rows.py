@@ -211,7 +211,7 @@ class EstimateRows(ResultRows):
                 raise DecodeError(
                     f"error bars must not take minutes here, got {size} candidates; decode the tally with the command "
                     "line, or name fewer candidates"
-                )
+                ).because("many")
             errors = estimate.standard_errors
             bounds = estimate.intervals(level, simultaneous=simultaneous)
             self.marks = estimate.significant(level).tolist()

@@ -45,7 +45,7 @@ def _ranges(fields: dict[str, Any], tallies: Sequence[Any]) -> Crosstab:
         raise DeniableError(
             "ranges must be of different people to be tabulated, and devices of this survey answer again and again; "
             "ask for the difference of two ranges"
-        )
+        ).because("again")
     about, candidates = fields["about"], fields["candidates"]
     names = [f"{about['against_from']} to {about['against_to']}", f"{about['from']} to {about['to']}"]
     listed = None if candidates is None else [symbol_from_json(symbol) for symbol in candidates]

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,7 +114,8 @@ class Decoding(Child):
     async def start(self) -> None:
         """Start the process before anybody asks: it takes a moment to load."""
         async with self._turn.taken(public=False):
-            await self._running()
+            with suppress(TimeoutError, asyncio.IncompleteReadError, ConnectionError):  # whoever asks is told
+                await self._running()
 
     async def ask(
         self,
@@ -179,25 +180,17 @@ class Decoding(Child):
 
     async def _in_turn(self, message: bytes, seconds: float) -> bytes:
         try:
-            async with asyncio.timeout(seconds):
-                return await self._ask(message)
+            status, body = await self._exchange(message, seconds)
         except TimeoutError:
-            await self.stop()
             raise DecodingFailed(f"decoding must take at most {seconds:g} seconds; name fewer candidates") from None
         except (asyncio.IncompleteReadError, ConnectionError):
-            await self.stop()
             raise DecodingFailed("decoding ran out of memory; name fewer candidates") from None
-        except asyncio.CancelledError:
-            await self.stop()
-            raise
-
-    async def _ask(self, message: bytes) -> bytes:
-        status, body = await self._exchange(message)
         if status & SPENT:
             await self.stop()
         status &= ~SPENT
         if status == REFUSED:
-            raise DeniableError(body.decode())
+            sentence, reason = json.loads(body)
+            raise DeniableError(sentence).because(reason)
         if status == UNAVAILABLE:
             raise Unavailable(*json.loads(body))
         if status == UNFINISHED:

@@ -198,7 +198,7 @@ def _text(name: str, value: object) -> str:
     if len(text) > LONGEST[name]:
         raise StoreError(f"{name} must have at most {LONGEST[name]} characters, got {len(text)}")
     if any((character < " " and character not in "\n\t") or "\ud800" <= character <= "\udfff" for character in text):
-        raise StoreError(f"{name} must be plain text, got control characters")
+        raise StoreError(f"{name} must be plain text, got control characters").because("control")
     return text
 
 

@@ -47,6 +47,7 @@ def tracked_lines(
         "latest": _latest(tracked, names, order, level),
         "turnover": tracked.turnover if tracked.is_shared else None,
         "problem": None,
+        "reason": None,
     }
     lines = [_members(head)]
     for label in labels:

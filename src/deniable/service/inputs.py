@@ -16,6 +16,7 @@ _T = TypeVar("_T", bound=Input)
 _ABSENT = (type(None), msgspec.UnsetType)
 _WORDS: dict[type, str] = {
     bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list",
+    dict: "an object",
 }  # fmt: skip
 
 
@@ -99,16 +100,20 @@ def _checked(model: type[_T], given: dict[str, Any]) -> _T:
             try:
                 values[name] = msgspec.convert(given[field.encode_name], field.type)
             except msgspec.ValidationError:
-                raise _breaks_rule(model, field) from None
+                raise _breaks_rule(model, field, given[field.encode_name]) from None
     try:
         return model(**values)
     except ValueError as problem:  # of `__post_init__`: the field that does not go with the others
         raise _breaks_rule(model, fields[str(problem)]) from None
 
 
-def _breaks_rule(model: type[Input], field: msgspec.structs.FieldInfo) -> RequestError:
+def _breaks_rule(model: type[Input], field: msgspec.structs.FieldInfo, value: object = None) -> RequestError:
     rules = [meta.extra["must"] for meta in getattr(field.type, "__metadata__", ()) if meta.extra]
-    return RequestError(*model.refusal, f"{field.encode_name} must {rules[0] if rules else _rule(field.type)}")
+    sentence = f"{field.encode_name} must {rules[0] if rules else _rule(field.type)}"
+    schema = msgspec.json.schema(field.type)
+    most = [one["maxItems"] for one in (schema, *schema.get("anyOf", ())) if "maxItems" in one]
+    too_many = isinstance(value, list) and bool(most) and len(value) > max(most)
+    return RequestError(*model.refusal, sentence, more={"reason": "many"} if too_many else None)
 
 
 def _rule(kind: Any) -> str:

@@ -37,6 +37,12 @@ def _told(description: str | None = None, *, must: str | None = None, **schema: 
 # Requests.
 
 
+# Why something is refused, where one type of problem has many reasons and pages meet them.
+Reason = Literal[
+    "again", "alike", "beginnings", "characters", "control", "empty", "groups", "levels", "many", "past", "slow"
+]
+
+
 class Input(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The query of a GET or the JSON body of another method. A field that breaks its rule is refused with `refusal`, a
     status and a word. `whole_numbers`: nothing in it may have a fraction. `described` is what a body must be, where the
@@ -619,6 +625,7 @@ class Trend(_Exactly, frozen=True, kw_only=True):
         float | None, _told("about how many devices are replaced, or change their answer, each window; null elsewhere")
     ]
     problem: Annotated[str | None, _told("why windows could not be tracked")]
+    reason: Annotated[Reason | None, _told("the same in a word, where there is one")]
     windows: Annotated[list[TrendWindow], _told("oldest first")]
 
 
@@ -660,3 +667,4 @@ class Problem(Struct, frozen=True, kw_only=True):
     alternatives: Annotated[list[PossiblePlan], _told("plans that are, where one is not")] | UnsetType = UNSET
     survey: Annotated[str, _told("the digest, where a device acts on `type`: closed, unknown")] | UnsetType = UNSET
     resume: Annotated[dict[str, Any], _told("where a search can be resumed that gave up")] | UnsetType = UNSET
+    reason: Annotated[Reason, _told("why, in a word, where a page says it in its language")] | UnsetType = UNSET

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deniable.errors import DeniableError, PlanError, SurveyError
 from deniable.service.children import DONE, FAILED, REFUSED, Child, answer_messages
 from deniable.service.form_planning import planned_form, possible_forms
-from deniable.service.problems import RequestError
+from deniable.service.problems import RequestError, why
 
 if TYPE_CHECKING:
     from deniable.survey import Survey
@@ -33,15 +33,10 @@ class Planning(Child):
         """The plan that the arguments of `deniable.plan` ask for, as JSON: what to expect, and the survey to run."""
         async with self._turn:
             try:
-                async with asyncio.timeout(self._seconds):
-                    status, body = await self._exchange(json.dumps(arguments).encode())
+                status, body = await self._exchange(json.dumps(arguments).encode(), self._seconds)
             except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
-                await self.stop()
                 sentence = f"a plan must take at most {self._seconds:g} seconds; name fewer answers"
                 raise RequestError(503, "planning", sentence, retry=_RETRY) from None
-            except asyncio.CancelledError:
-                await self.stop()
-                raise
         if status == REFUSED:
             told = json.loads(body)
             raise RequestError(422, "plan", told.pop("detail"), more=told)
@@ -194,13 +189,20 @@ def _reply(message: bytes) -> tuple[int, bytes]:
             told = {"detail": str(problem)} | _instead(problem, arguments)
             return REFUSED, json.dumps(told, allow_nan=False).encode()
     except (DeniableError, TypeError, ValueError, OverflowError) as problem:
-        return REFUSED, json.dumps({"detail": str(problem)}).encode()
+        return REFUSED, json.dumps({"detail": str(problem)} | why(problem)).encode()
     except MemoryError:
-        return REFUSED, json.dumps({"detail": "answers must fit into memory; name fewer"}).encode()
+        return REFUSED, json.dumps({"detail": "answers must fit into memory; name fewer", "reason": "many"}).encode()
     except Exception:
         return FAILED, traceback.format_exc().encode()
 
 
+def _load() -> None:
+    """Import what plans need, which they would import late."""
+    import deniable.crowds
+    import deniable.planner  # noqa: F401
+
+
 if __name__ == "__main__":
     os.nice(10)  # uploads come first
+    _load()
     answer_messages(_reply)

@@ -53,3 +53,14 @@ class RequestError(Exception):
 def malformed(sentence: str) -> RequestError:
     """A request that does not follow the rules of `/openapi.json`."""
     return RequestError(400, "malformed", sentence)
+
+
+def why(problem: Exception) -> dict[str, Any]:
+    """The reason of an error in a word, as an extension member, where it has one: pages say it in their language.
+
+    >>> from deniable.errors import DecodeError
+    >>> why(DecodeError("candidates must be fewer").because("many")), why(DecodeError("no"))
+    ({'reason': 'many'}, {})
+    """
+    reason = getattr(problem, "reason", None)
+    return {} if reason is None else {"reason": reason}

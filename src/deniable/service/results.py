@@ -19,7 +19,7 @@ from deniable.service.clock import hour_of, label, window_end
 from deniable.service.collector import Collector
 from deniable.service.decoding import DecodingFailed, Part, SearchGaveUp
 from deniable.service.entries import Counters, Entry
-from deniable.service.problems import RequestError, Unavailable, malformed
+from deniable.service.problems import RequestError, Unavailable, malformed, why
 from deniable.service.retention import ended
 from deniable.service.window_blocks import Block, joined
 
@@ -148,9 +148,9 @@ class _View:
         except SearchGaveUp as problem:
             raise RequestError(422, "unfinished", str(problem), more={"resume": problem.resume}) from None
         except DeniableError as problem:
-            raise RequestError(422, "undecodable", str(problem)) from None
+            raise RequestError(422, "undecodable", str(problem), more=why(problem)) from None
         except DecodingFailed as problem:
-            raise RequestError(503, "decoding", str(problem), retry=60) from None
+            raise RequestError(503, "decoding", str(problem), retry=60, more={"reason": "slow"}) from None
 
     async def answer(self, given: _Tabled, parts: Sequence[Part]) -> Answer[Any]:
         """What one part says or, of two, how the later differs from the earlier, in the format that is asked for."""

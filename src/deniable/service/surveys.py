@@ -12,7 +12,7 @@ from deniable.service.answers import Answer
 from deniable.service.clock import minute_label, minute_of
 from deniable.service.collector import Collector, unknown_survey
 from deniable.service.entries import FOR_GOOD, Entry, Rules, Token
-from deniable.service.problems import RequestError
+from deniable.service.problems import RequestError, why
 from deniable.service.tokens import hash_of, new_secret
 from deniable.survey import Agreement, checked_name, read_agreement
 
@@ -25,7 +25,7 @@ async def plan(collector: Collector, given: models.PlanRequest) -> Answer[models
     """How much privacy for how many people and what error: a survey, and what to expect of it."""
     for name, symbols in (("symbols", given.symbols), ("candidates", given.candidates), ("ordered", given.ordered)):
         if (len(symbols) if isinstance(symbols, list) else symbols or 0) > _MOST_PLANNED:
-            raise RequestError(422, "plan", f"{name} must be at most {_MOST_PLANNED} here; deniable plan takes more")
+            raise _too_many(name)
     arguments = {name: value for name, value in asdict(given).items() if value is not None}
     return Answer(200, await collector.planning.answer(arguments))
 
@@ -35,13 +35,14 @@ async def plan_form(collector: Collector, given: form_models.FormPlanRequest) ->
     for question in given.questions:
         for symbols in (question.symbols, question.ordered):
             if len(symbols or ()) > _MOST_PLANNED:
-                raise RequestError(
-                    422,
-                    "plan",
-                    f"answers of {question.name!r} must be at most {_MOST_PLANNED} here; deniable plan takes more",
-                )
+                raise _too_many(f"answers of {question.name!r}")
     arguments = {name: value for name, value in to_builtins(given).items() if value is not None}
     return Answer(200, await collector.planning.answer(arguments))
+
+
+def _too_many(what: str) -> RequestError:
+    sentence = f"{what} must be at most {_MOST_PLANNED} here; deniable plan takes more"
+    return RequestError(422, "plan", sentence, more={"reason": "many"})
 
 
 def _shown(collector: Collector, entry: Entry, reports: int | UnsetType = UNSET) -> models.RegisteredSurvey:
@@ -114,7 +115,7 @@ def _read(given: models.NewSurvey) -> tuple[Agreement, Rules]:
         survey = read_agreement(given.survey)
         return survey, Rules.of(survey, given.rules)
     except DeniableError as problem:
-        raise RequestError(422, "survey", str(problem)) from None
+        raise RequestError(422, "survey", str(problem), more=why(problem)) from None
 
 
 def _check_new(survey: Agreement, rules: Rules, minute: int) -> None:
@@ -123,13 +124,13 @@ def _check_new(survey: Agreement, rules: Rules, minute: int) -> None:
     try:
         checked_name(survey.name)
     except DeniableError as problem:
-        raise RequestError(422, "survey", str(problem)) from None
+        raise RequestError(422, "survey", str(problem), more=why(problem)) from None
 
 
 def _check_future(rules: Rules, minute: int) -> None:
     if rules.closes is not None and minute_of(rules.closes) <= minute:
         told = f"closes must be in the future, got {rules.closes} at {minute_label(minute)}"
-        raise RequestError(422, "survey", f"{told}; to end a survey now, close it")
+        raise RequestError(422, "survey", f"{told}; to end a survey now, close it", more={"reason": "past"})
 
 
 async def _put(
@@ -173,7 +174,7 @@ async def change(collector: Collector, entry: Entry, given: models.RuleChange) -
             _check_future(rules, collector.clock.minutes())
         return await _put(collector, entry, "changed", lambda: collector.store.change(entry.survey.digest, given.rules))
     except StoreError as problem:
-        raise RequestError(422, "survey", str(problem)) from None
+        raise RequestError(422, "survey", str(problem), more=why(problem)) from None
 
 
 async def delete(collector: Collector, entry: Entry) -> models.DeletedSurvey:

@@ -48,10 +48,11 @@ async def trend(decode: _Decode, entry: Entry, given: DecodeRequest, parts: list
 async def _tracked(decode: _Decode, given: DecodeRequest, parts: list[Part]) -> list[bytes]:
     """Members of JSON objects: those of the whole, and those of each window."""
     problem: str | None = None
+    reason: str | None = None
     if len(parts) > 1:
         try:
             return (await decode(given, parts, form="track")).split(b"\n")
         except RequestError as refused:
-            problem = str(refused)
-    head = json.dumps({"latest": None, "turnover": None, "problem": problem}).encode()[1:-1]
+            problem, reason = str(refused), refused.more.get("reason")
+    head = json.dumps({"latest": None, "turnover": None, "problem": problem, "reason": reason}).encode()[1:-1]
     return [head, *[_UNTRACKED] * len(parts)]

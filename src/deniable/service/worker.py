@@ -122,7 +122,9 @@ def of_question(fields: dict[str, Any], tallies: Sequence[Any]) -> bytes:
         told["candidates"] = list(dict.fromkeys([*fields["candidates"], NO_ANSWER]))  # it is an answer like any other
     own = [tally[name] for tally in tallies]
     if any(tally.n == 0 for tally in own):
-        raise DeniableError(f"question {name!r} must have answers to be decoded, got none in this range")
+        raise DeniableError(f"question {name!r} must have answers to be decoded, got none in this range").because(
+            "empty"
+        )
     if len(part.questions) > 1:
         if len(own) > 1 or fields["form"] not in _WRITERS or "most" in fields:
             raise DeniableError("a question that is related to another must be asked for its estimate in one range")
@@ -256,11 +258,15 @@ def _reply(question: bytes, source: _Source) -> tuple[int, bytes]:
     return status | (SPENT if _peak() > _LARGE else 0), body
 
 
+def _refused(sentence: str, reason: str | None) -> tuple[int, bytes]:
+    return REFUSED, json.dumps([sentence, reason]).encode()
+
+
 def _judged(question: bytes, source: _Source) -> tuple[int, bytes]:
     try:
         found = answer(json.loads(question), source)
         if len(found) > _LONGEST:
-            return REFUSED, f"an answer must be at most {_LONGEST} bytes, got {len(found)}; name fewer symbols".encode()
+            return _refused(f"an answer must be at most {_LONGEST} bytes, got {len(found)}; name fewer symbols", "many")
         return DONE, found
     except Unavailable as problem:
         return UNAVAILABLE, json.dumps([str(problem), problem.detail]).encode()
@@ -269,9 +275,9 @@ def _judged(question: bytes, source: _Source) -> tuple[int, bytes]:
     except UnfinishedSearch as problem:
         return UNFINISHED, json.dumps([str(problem), problem.beginnings.to_json()]).encode()
     except DeniableError as problem:
-        return REFUSED, str(problem).encode()
+        return _refused(str(problem), problem.reason)
     except MemoryError:
-        return REFUSED, b"candidates must fit into memory; name fewer"
+        return _refused("candidates must fit into memory; name fewer", "many")
     except Exception:
         return FAILED, traceback.format_exc().encode()
 

@@ -149,7 +149,9 @@ class Alphabet:
             raise SurveyError(f"symbols must number from 2 to {MAX_SYMBOLS}, got {len(self.symbols)}")
         if len(self._index) != len(self.symbols):
             repeated = next(s for i, s in enumerate(self.symbols) if self._index[s] != i)
-            raise SurveyError(f"symbols must be distinct after NFC normalisation, got {repeated!r} more than once")
+            raise SurveyError(
+                f"symbols must be distinct after NFC normalisation, got {repeated!r} more than once"
+            ).because("alike")
         if self.other is not None and self.other not in self._index:
             raise SurveyError("other must be one of the symbols")
 

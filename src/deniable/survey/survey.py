@@ -549,5 +549,5 @@ def checked_name(name: str) -> str:
     if found is not None:
         raise SurveyError(
             f"name must not have control characters or line breaks, got U+{ord(found):04X}; write it in one line"
-        )
+        ).because("control")
     return name

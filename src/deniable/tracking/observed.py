@@ -53,7 +53,7 @@ class Observed:
             if tally.n:
                 by_survey.setdefault(tally.survey.digest, []).append(place)
         if not by_survey:
-            raise DecodeError("tallies must hold reports, got none in any window")
+            raise DecodeError("tallies must hold reports, got none in any window").because("empty")
         symbols: tuple[Symbol, ...] | None = None
         values = variances = np.empty((0, 0))
         permanent = typical = unlisted = np.empty(0)
@@ -78,7 +78,9 @@ class Observed:
                     "tallies must be of surveys with the same symbols; track other questions as series of their own"
                 )
             if not np.isfinite(whole.standard_errors).all():
-                raise DecodeError("tallies must determine every symbol that is tracked; give fewer candidates")
+                raise DecodeError("tallies must determine every symbol that is tracked; give fewer candidates").because(
+                    "many"
+                )
             doubt = max(doubt, _doubt(whole))
             values[:, places] = np.stack([_with_rest(one) for one in found], axis=1)
             repeats = participation != "once" if participation else survey.repeats_noise

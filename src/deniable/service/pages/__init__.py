@@ -52,10 +52,15 @@ _DOCUMENTATION: Headers = [
 ]
 
 
-# Lines of a script that hold nothing else: what they explain is for who works on it, and a seventh of an answer page.
-_COMMENTS = re.compile(rb"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MULTILINE)
-# A twelfth is indentation and empty lines. No text goes over several lines; tests/pages/sources.test.mjs looks.
-_INDENTATION = re.compile(rb"^(?: +|\n)", re.MULTILINE)
+# What is left out of a script: comments, which are for who works on it, a seventh of an answer page; indentation and
+# empty lines, a twelfth; line breaks beside brackets and after commas. No text goes over several lines, and none has
+# " // " in it: tests/pages/sources.test.mjs reads each script as it is sent.
+_SCRIPT = (
+    (re.compile(rb"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MULTILINE), b""),
+    (re.compile(rb" +// [^\n]*$", re.MULTILINE), b""),
+    (re.compile(rb"^(?: +|\n)", re.MULTILINE), b""),
+    (re.compile(rb"(?<=[\[({,;])\n|,?\n(?=[\])}])"), b""),
+)
 # Of a style sheet also the white space around its marks; none of ours has such a mark in a quoted text.
 _STYLE = ((re.compile(rb"/\*.*?\*/\s*", re.DOTALL), b""), (re.compile(rb"\s*([{};,])\s*"), rb"\1"))
 
@@ -137,10 +142,10 @@ def _read(name: str) -> bytes | None:
     body = source.read_bytes()
     if name.endswith(".html"):
         return without_scripts(body)
-    if name.endswith(".css"):
-        for pattern, left in _STYLE:
-            body = pattern.sub(left, body)
-    return _INDENTATION.sub(b"", _COMMENTS.sub(b"", body)) if name.endswith(".js") else body
+    left_out = _STYLE if name.endswith(".css") else _SCRIPT if name.endswith(".js") else ()
+    for pattern, left in left_out:
+        body = pattern.sub(left, body)
+    return body
 
 
 class _File:

@@ -8,7 +8,7 @@
 
 import { Client } from "./deniable.min.js";
 import { rest } from "./dice.js";
-import { $, ask, digestHere, el, fill, Problem, short } from "./page.js";
+import { $, ask, digestHere, el, fetched, fill, Problem, short } from "./page.js";
 import "./fields.js"; // of kinds.js: named here, so that it is fetched in the same round trip
 import { keeping } from "./kept.js";
 import { kindOf } from "./kinds.js";
@@ -19,9 +19,10 @@ import { moment, parts, sentences, text } from "./texts.js";
 import { headline } from "./words.js";
 import { paragraphs } from "./written.js";
 
-// Why nobody can take part here, by the name of the client's error; else the browser keeps nothing.
+// Why nobody can take part here, by the name of the client's error.
 const REASONS = { SurveyError: "notRead", StateError: "notTrusted" };
-const LONGEST_PAUSE = 30_000;
+const LONGEST_PAUSE = 30_000; // milliseconds
+const MOST_TRIES = 7; // pauses of 2, 4, 8, 16 and three times 30 seconds: two minutes
 
 const digest = digestHere();
 // In another language: what is here is loaded again, but for a choice that was not rolled, which is on this page alone.
@@ -31,9 +32,17 @@ const kept = keeping(digest);
 
 const say = (said, kind = "") => fill($("status"), said && el("p", { class: `note ${kind}` }, ...[said].flat()));
 
+/**
+ * The collector is away: try again, each time later, and not for ever. How often it was tried is kept with the place in
+ * the browser's history, which stays where the page is loaded again and is gone with the tab.
+ */
 function later(work) {
+  const tries = 1 + (history.state?.tries ?? 0);
+  const last = tries > MOST_TRIES;
+  history.replaceState(last ? null : { tries }, "");
+  if (last) return say(sentences(text("words.away"), text("answer.later")));
   say(text("words.trying"));
-  setTimeout(work, 3000);
+  setTimeout(work, Math.min(1000 * 2 ** tries, LONGEST_PAUSE));
 }
 
 /** Ask for the survey. What is `asked` from here on: the survey, its rules, its channel in numbers, and the client. */
@@ -66,13 +75,19 @@ async function start() {
     asked = { survey, agreed, rules, kind, n: kind.numbers(agreed), client, window, every };
   } catch (problem) {
     // A module or its texts did not come. A browser may remember of a module that it did not, until the page is left.
-    if (problem instanceof TypeError && localStorage) return later(reload);
-    const reason = REASONS[problem.name] ?? "keepsNothing";
+    if (problem.status === 0) return later(reload);
+    const keepsNothing = problem instanceof DOMException || !localStorage;
+    const reason = REASONS[problem.name] ?? (keepsNothing && "keepsNothing");
+    if (!reason) {
+      stop(title, parts("answer.broken", { problem: el("bdi", {}, problem.name) }));
+      throw problem; // for whoever looks for its cause
+    }
     // In a frame of another site a browser may keep nothing, and in a tab of its own it does.
     const tab = { href: location.pathname, target: "_blank", rel: "noopener noreferrer" };
     const away = parent !== window && [" ", el("a", tab, text("answer.ownTab"))];
     return stop(title, parts("answer.unable", { reason: text(`answer.${reason}`) }).concat(away));
   }
+  if (history.state?.tries) history.replaceState(null, "");
   explain(asked);
   $("send").addEventListener("click", () => send(asked));
   // Closed for good it is never asked again, so that nothing needs what the noise was made with.
@@ -89,7 +104,7 @@ async function start() {
  */
 async function deviceKey() {
   if (kept.secret()?.[63]) return undefined;
-  const found = await import("./key.min.js");
+  const [found] = await fetched([import("./key.min.js")]);
   return found.deviceKey().catch(() => undefined);
 }
 

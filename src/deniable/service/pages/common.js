@@ -1,7 +1,7 @@
 /** What the pages share that are for whoever asks, beside what every page needs: tables, files, numbers, sentences. */
 
 import { el, fill } from "./page.js";
-import { fixed, number, percentage } from "./texts.js";
+import { fixed, has, isolated, number, percentage, text } from "./texts.js";
 
 export * from "./page.js";
 
@@ -15,6 +15,17 @@ export function tell(place, text, kind = "") {
 
 /** A sentence of a program, which speaks English whatever the page does. */
 export const foreign = (said) => el("bdi", { lang: "en" }, said);
+
+/** What a mechanism is called: a name that all languages share, or words, and whether its boxes are those of a list. */
+export function called(mechanism) {
+  const [, name, ofList] = /^(.*?)( \(closed\))?$/.exec(mechanism);
+  const key = `desk.name_${name.toLowerCase().replace(/\W+/g, "_")}`;
+  return isolated((has(key) ? text(key) : name) + (ofList ? ` (${text("desk.name_closed")})` : ""));
+}
+
+/** The key of what a decoder is called, from its name in a request or an answer: "least-squares", "LeastSquares". */
+export const decoderKey = (name) => `desk.decoder_${name.replace(/-|\B(?=[A-Z])/g, "_").toLowerCase()}`;
+export const constraintKey = (name) => `desk.constraint_${name.toLowerCase()}`;
 
 /** A sentence begins with a capital and ends with a full stop. */
 export const sentence = (text) => {

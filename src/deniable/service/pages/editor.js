@@ -164,7 +164,7 @@ export class QuestionEditor {
     const values = Object.fromEntries(Object.entries(this.#fields).map(([name, field]) => [name, field.value]));
     const chosen = KINDS.find((one) => this.#kinds[one].checked);
     const kind = chosen === "open" && values.find === "free" ? "free" : chosen;
-    const symbols = distinctLines(values.answers.normalize());
+    const symbols = distinctLines(values.answers);
     const sensitive = kind === "closed" ? symbols.filter((symbol) => this.#marked.has(symbol)) : [];
     return { ...values, kind, name: values.question.trim().normalize(), symbols, sensitive };
   }

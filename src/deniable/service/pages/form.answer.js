@@ -10,14 +10,14 @@ import { readForm } from "./form.min.js";
 import { complete, slotsOf, steps, together } from "./form.steps.js";
 import { kindOf } from "./kinds.js";
 import { inscribe, load } from "./languages.js";
-import { $, el, fill, symbolText } from "./page.js";
+import { $, el, fetched, fill, symbolText } from "./page.js";
 import { partsOf } from "./record.js";
 import { number, sentences, series, text } from "./texts.js";
 import { atMost } from "./words.js";
 
 /** The form that the client answers, checked, and of each part its kind and its channel. */
 export async function prepare(fields) {
-  const [form] = await Promise.all([readForm(fields), load("form"), styled()]);
+  const [form] = await Promise.all([readForm(fields), fetched([load("form"), styled()])]);
   const byName = new Map([...fields.questions, ...(fields.public ?? [])].map((question) => [question.name, question]));
   const shown = await Promise.all(fields.parts.map((part, place) => partOf(form.parts[place], part, byName)));
   return Object.assign(form, { byName, shown });

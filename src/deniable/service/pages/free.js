@@ -3,7 +3,7 @@
  * has for everything else. No element is touched here.
  */
 
-import { percent, sentence } from "./common.js";
+import { called, percent, sentence } from "./common.js";
 import { text } from "./texts.js";
 import { chance, isAtLeast, privacy } from "./words.js";
 
@@ -61,7 +61,7 @@ export function visible({ errors, survey }, n) {
 export function mechanismWords({ mechanism, survey, confidence }, n) {
   const levels = survey.encoding.levels.map(([bytes, cohorts]) => `${bytes} (${cohorts})`).join(", ");
   const sure = percent(confidence, 0);
-  return text("free.mechanism", { mechanism, cells: n.cells, groups: n.cohorts, levels, sure });
+  return text("free.mechanism", { mechanism: called(mechanism), cells: n.cells, groups: n.cohorts, levels, sure });
 }
 
 /** No other mechanism is planned for. */

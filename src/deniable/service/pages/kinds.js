@@ -7,6 +7,7 @@
 import { picture, rolled } from "./dice.js";
 import { field } from "./fields.js";
 import { load } from "./languages.js";
+import { fetched } from "./page.js";
 import { sentences } from "./texts.js";
 import { deniability, numbers, unknowable, whatHappens } from "./words.js";
 
@@ -42,4 +43,4 @@ function modules({ parts, encoding, mechanism }) {
 }
 
 /** The kind of a survey, by what its file says. */
-export const kindOf = async (survey) => Object.assign({}, usual, ...(await Promise.all(modules(survey))));
+export const kindOf = async (survey) => Object.assign({}, usual, ...(await fetched(modules(survey))));

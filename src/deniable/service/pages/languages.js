@@ -32,7 +32,7 @@ export function chosen(asked, before) {
 }
 
 /** A section of the texts in a language. */
-async function fetched(section, language) {
+async function textsOf(section, language) {
   const options = { credentials: "omit", referrerPolicy: "no-referrer" };
   const found = await fetch(`/pages/${language}.${section}.json`, options);
   if (found.ok) return found.json();
@@ -44,7 +44,7 @@ export async function load(section) {
   state.sections.add(section);
   while (!knows(section)) {
     const { language } = state;
-    const texts = await fetched(section, language);
+    const texts = await textsOf(section, language);
     if (language === state.language) learn(section, texts); // it was not switched meanwhile
   }
 }
@@ -105,7 +105,7 @@ function offer() {
 async function change(select) {
   const { value } = select;
   try {
-    const found = await Promise.all([...state.sections].map(async (one) => [one, await fetched(one, value)]));
+    const found = await Promise.all([...state.sections].map(async (one) => [one, await textsOf(one, value)]));
     if (select.value !== value) return; // it was switched again meanwhile
     become(value);
     for (const [section, texts] of found) learn(section, texts);

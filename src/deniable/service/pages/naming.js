@@ -58,5 +58,13 @@ export function heading({ name, n, from, to, level, epsilon_spent: epsilon }, wi
   return { text: lines(name || text("results.nameless"), 60), subtitle: lines(facts, 100) };
 }
 
-/** The lines of a text, each once, without blanks around them and without empty ones. */
-export const distinctLines = (given) => [...new Set(given.split("\n").map((line) => line.trim()))].filter(Boolean);
+/** The lines of a text, each once however its letters are put together, without blanks around them and empty ones. */
+export const distinctLines = (given) =>
+  [
+    ...new Set(
+      given
+        .normalize()
+        .split("\n")
+        .map((line) => line.trim()),
+    ),
+  ].filter(Boolean);

@@ -34,6 +34,12 @@ export class Problem extends Error {
   }
 }
 
+/** Modules and texts that are on their way. Where one does not come the collector is away; other errors are errors. */
+export const fetched = (some) =>
+  Promise.all(some).catch((problem) => {
+    throw problem instanceof TypeError ? new Problem(0) : problem;
+  });
+
 /** Ask the collector; the token, if there is one, travels in a header and nowhere else. */
 export async function ask(path, { method = "GET", body, token, raw = false } = {}) {
   let response;

@@ -1,8 +1,8 @@
 /** What Ask asks of the planner, and a plan in words and as a chart. No element is touched here. */
 
-import { percent, points, sentence } from "./common.js";
+import { called, constraintKey, decoderKey, percent, points, sentence } from "./common.js";
 import * as free from "./free.js";
-import { digits, isolated, number, text } from "./texts.js";
+import { digits, number, text } from "./texts.js";
 import { isAtLeast, privacy, SCALE } from "./words.js";
 
 /** The scale of epsilon in a sentence, for the field of one. */
@@ -147,22 +147,32 @@ const SHAPES = ["uniform", "geometric", "zipf", "binomial", "even", "spike"];
 /** What the planner calls by words of `known`, by those of the page, with the numbers beside them. */
 const reworded = (said, kind, known) =>
   said
+    .replace(/sets of (\d+)/, (_, size) => text("ask.setsOf", { size: Number(size) }))
+    .replace(/even over (\d+)/, (_, count) => text("ask.evenOver", { count: Number(count) }))
     .replaceAll(", ", text("words.comma"))
     .replace(/[a-z]+/g, (word) => (known.includes(word) ? text(`ask.${kind}_${word}`) : word))
     .replace(/\d+(\.\d+)?/g, (count) => number(Number(count)));
 
-/** A mechanism, which has a name in all languages, with its parameters. */
+/** How a plan's reports are decoded: "LeastSquares, Projected". */
+const decoding = (decoder) => {
+  const [name, constraint] = decoder.split(", ");
+  return [text(decoderKey(name)), constraint && text(constraintKey(constraint))]
+    .filter(Boolean)
+    .join(text("words.comma"));
+};
+
+/** A mechanism with its parameters. */
 export const named = ({ mechanism, parameters }, between = " ") =>
-  [isolated(mechanism), parameters && reworded(parameters, "parameter", PARAMETERS)].filter(Boolean).join(between);
+  [called(mechanism), parameters && reworded(parameters, "parameter", PARAMETERS)].filter(Boolean).join(between);
 
 /** The mechanism of a plan and how it was found, for experts. */
 export const mechanismWords = (found, n) =>
   found.errors.mean
-    ? text("ask.mechanismMean", { mechanism: found.mechanism, cells: n.cells, mine: n.mine })
+    ? text("ask.mechanismMean", { mechanism: called(found.mechanism), cells: n.cells, mine: n.mine })
     : text("ask.mechanismLine", {
         mechanism: named(found, text("words.comma")),
         bytes: found.report_bytes,
-        decoder: found.decoder,
+        decoder: decoding(found.decoder),
         repeats: found.repeats,
         shape: reworded(found.shape, "shape", SHAPES),
         shapes: found.shapes.length,

@@ -1,10 +1,10 @@
 /**
- * Refusals in the page's language: a sentence a type of problem document. What the collector itself says is in English,
- * and stands beside the sentence where one type has many reasons.
+ * Refusals in the page's language: a sentence a type of problem document, and where one type has many reasons, one a
+ * reason. What the collector itself says is in English; it stands beside the sentence where it names no reason.
  */
 
 import { el, foreign, sentence } from "./common.js";
-import { has, text } from "./texts.js";
+import { has, sentences, text } from "./texts.js";
 
 const SEVERAL = ["malformed", "plan", "survey", "undecodable"]; // types with a reason of their own each time
 
@@ -28,5 +28,7 @@ export function problemText(problem) {
   const key = `problems.${type.replaceAll("-", "_")}`;
   const own = foreign(sentence(problem.message));
   if (!has(key)) return own;
-  return SEVERAL.includes(type) ? el("span", {}, text(key), " ", own) : text(key);
+  if (!SEVERAL.includes(type)) return text(key);
+  const why = `reasons.${problem.told.reason}`;
+  return has(why) ? sentences(text(key), text(why)) : el("span", {}, text(key), " ", own);
 }

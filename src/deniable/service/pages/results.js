@@ -5,7 +5,7 @@
 
 import { noChanges, showChanges, showFigures } from "./changes.js";
 import { library, Picture } from "./charts.js";
-import { $, ask, digestHere, download, el, fill, short, symbolText } from "./common.js";
+import { $, ask, decoderKey, digestHere, download, el, fill, short, symbolText } from "./common.js";
 import { kept } from "./entered.js";
 import { isForm } from "./form.asking.js";
 import { health } from "./health.js";
@@ -18,7 +18,7 @@ import { problemText } from "./problems.js";
 import { AlphabetField, arrange } from "./search.fields.js";
 import { discovers, keptBack, Search } from "./search.js";
 import { drawShares, head } from "./shares.js";
-import { decoderKey, merged, readers, soFar } from "./sofar.js";
+import { merged, readers, soFar } from "./sofar.js";
 import { handOver, manage } from "./surveys.js";
 import { sentences, text } from "./texts.js";
 import { Trend } from "./trend.js";

@@ -1,6 +1,6 @@
 /** What Results says while it has no shares, or beside them. No element is touched here. */
 
-import { percent, points } from "./common.js";
+import { called, constraintKey, decoderKey, percent, points } from "./common.js";
 import { digits, number, sentences, series, text } from "./texts.js";
 
 /** Who sees what, and when. */
@@ -31,12 +31,12 @@ export function merged(candidates, estimates) {
 }
 
 /** What a chart over time shows, and how seldom it rings by chance. `alone`: no window is helped by the others. */
-export const trendWords = ({ window, windows, level, problem }, alone = false) =>
+export const trendWords = ({ window, windows, level, problem, reason }, alone = false) =>
   sentences(
     text(`results.points_${window}`, { count: windows.length }),
     text(alone || problem ? "results.fromAlone" : "results.withOthers"),
     problem
-      ? text("results.notFollowed", { problem })
+      ? text("results.notFollowed", { problem: text(reason ? `reasons.${reason}` : "problems.undecodable") })
       : text(`results.ring_${window}`, { count: Math.round(1 / (1 - level)) }),
   );
 
@@ -74,15 +74,12 @@ export function noiseWords(sharing) {
   return text(`results.noise_${which}`, { count, wider: wider && digits(wider, 3), less: series(less) });
 }
 
-/** The key of what a decoder is called, from its name in a request or an answer: "least-squares", "LeastSquares". */
-export const decoderKey = (name) => `results.decoder_${name.replace(/-|\B(?=[A-Z])/g, "_").toLowerCase()}`;
-
 /** How shares were decoded, for experts; `survey` has the start of the digest, and privacy in words. */
 export const decodedWords = ({ decoder, constraint, intervals, mechanism }, survey) =>
   text("results.decoded", {
     decoder: text(decoderKey(decoder)),
-    constraint: text(`results.constraint_${constraint.toLowerCase()}`),
+    constraint: text(constraintKey(constraint)),
     intervals: text(`results.intervals_${intervals ?? "unknown"}`),
-    mechanism,
+    mechanism: called(mechanism),
     ...survey,
   });

@@ -186,8 +186,8 @@ test("a plan for experts", () => {
   };
   assert.equal(
     mechanismWords({ ...plan, shapes: [1, 2, 3] }),
-    "SS, size 2; 3 bytes a report; decoded by empirical Bayes, projected; 40 surveys simulated; answers taken to be even, the worst of 3 " +
-      "shapes for this error.",
+    "SS, size 2; 3 bytes a report; decoded by empirical Bayes, projected; 40 surveys simulated; " +
+      "answers taken to be even, the worst of 3 shapes for this error.",
   );
   assert.match(mechanismWords({ ...plan, parameters: "", shapes: [] }), /^SS; 3 bytes/);
   const others = [

@@ -40,7 +40,7 @@ def test_few_cells_have_more_cohorts(epsilon: float, cohorts: int) -> None:
 
 @pytest.mark.parametrize(("cells", "cohorts"), [(4, 64), (4, 256), (16, 64)])
 def test_texts_that_share_a_cell_are_noise_by_cells_and_cohorts(cells: int, cohorts: int) -> None:
-    """What `default_cohorts` says: 2,000 texts that nobody wrote, beside one that everyone did; hardly any other noise."""
+    """As `default_cohorts` says: 2,000 texts that nobody wrote, beside one that all did, and hardly other noise."""
     survey = dn.discovery(epsilon=1, length=6, levels=[(6, cohorts)], cells=cells, seed=SEED)
     tally = dn.simulate(survey, [1.0], 10**10, np.random.default_rng(0), symbols=["heavy"])
     level = LevelFit(tally, [])

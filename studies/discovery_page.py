@@ -2,6 +2,7 @@
 
 import csv
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,11 @@ def _nulls(rows: list[Row]) -> str:
     return _table(
         ["people", "tallies", "with a false discovery", "declared", "covered (95 %)", "mean error, in s. e."], lines
     )
+
+
+def _between(numbers: Iterable[float]) -> str:
+    found = sorted(numbers)
+    return f"{found[0]:.0f} to {found[-1]:.0f}"
 
 
 def _names(rows: list[Row]) -> str:
@@ -140,6 +146,7 @@ def page(parts: dict[str, list[Row]]) -> str:
     text = (Path(__file__).parent / "discovery_page.md").read_text(encoding="utf-8")
     found, covered = (sum(float(row[name]) for row in parts["nulls"]) for name in ("found", "covered"))
     return text.format(
+        bytes_of_steps=_between(float(row["tallies"]) for row in parts["steps"] if "bits" not in row["setting"]),
         queries=_queries(parts["queries"]), nulls=_nulls(parts["nulls"]), names=_names(parts["names"]),
         peers=_peers(parts["peers"]), people=f"{int(parts['peers'][0]['n']):,}",
         tallies=f"{sum(float(row['tallies']) for row in parts['nulls']):,.0f}",

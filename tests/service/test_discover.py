@@ -32,6 +32,7 @@ def test_what_people_wrote_is_found_and_a_search_that_gave_up_is_resumed(store: 
             assert found["intervals"] == "conditional"
             assert found["n"] == 2000
             assert found["searched"]["candidates"] > 30
+            assert found["searched"]["characters"] == "ahkos"
             assert 0 < found["searched"]["smallest"] < 0.3
             lines = await call.admin("POST", f"{path}/discover", where | {"format": "csv", "top": 1})
             assert lines.body.decode().splitlines()[1].startswith("ash,")
@@ -60,6 +61,16 @@ def test_what_people_wrote_is_found_and_a_search_that_gave_up_is_resumed(store: 
                 assert refused.json()["detail"] == (
                     "resume must be the beginnings of an unfinished search; start again without it"
                 )
+            other = await call.admin("POST", f"{path}/discover", {"alphabet": "letters", "resume": told["resume"]})
+            assert other.status == 422
+            assert other.json()["detail"].startswith(
+                "resume must be of a search of the same survey, with the same alphabet"
+            )
+            word = await call.admin("POST", f"{path}/discover", {"alphabet": "latin"})
+            assert word.status == 422
+            assert word.json()["detail"].startswith(
+                "alphabet must be 'digits', 'domains', 'letters' or single characters"
+            )
             malformed = await call.admin("POST", f"{path}/discover", {"most": 0})
             assert malformed.status == 400
             assert "most must be a number from 1 to 16777216" in malformed.json()["detail"]

@@ -47,6 +47,8 @@ def test_levels_have_people_by_what_they_must_tell_apart() -> None:
     assert sum(levels.values()) == 1024
     assert levels[2] < levels[3] == levels[4] == levels[5] < levels[6]
     assert sum(dict(dn.plan(n=10_000, epsilon=3, length=6).survey.encoding.levels).values()) == 256
+    assert dn.plan(n=10**6, epsilon=1, length=6).survey.cohorts == 4096  # with four cells each
+    assert dn.plan(n=10**5, epsilon=1, length=6).survey.cohorts == 1000  # of a hundred people each
     assert dn.plan(n=10**6, discover=20).survey.encoding.length == 32
     assert len(dn.plan(n=10**6, epsilon=3, length=2).survey.encoding.levels) == 1
 

@@ -3,10 +3,12 @@
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.columns import keys_of
+from deniable.decoders.whole_texts import LevelFit
 from deniable.survey import Prefixes
 from deniable.survey.prefixes import default_levels
 
@@ -29,6 +31,21 @@ def test_default_levels_rise_to_the_length_and_share_all_cohorts(length: int, co
     # An extension of two bytes is the most that a search can try out.
     lengths = [0, *(length for length, _ in encoding.levels)]
     assert max(after - before for before, after in pairwise(lengths)) <= 2
+
+
+@pytest.mark.parametrize(("epsilon", "cohorts"), [(0.5, 5461), (1, 4096), (2, 2048), (3, 1024), (6, 1024)])
+def test_few_cells_have_more_cohorts(epsilon: float, cohorts: int) -> None:
+    assert dn.discovery(epsilon=epsilon, length=6, seed=SEED).cohorts == cohorts
+
+
+@pytest.mark.parametrize(("cells", "cohorts"), [(4, 64), (4, 256), (16, 64)])
+def test_texts_that_share_a_cell_are_noise_by_cells_and_cohorts(cells: int, cohorts: int) -> None:
+    """As `default_cohorts` says: 2,000 texts that nobody wrote, beside one that all did, and hardly other noise."""
+    survey = dn.discovery(epsilon=1, length=6, levels=[(6, cohorts)], cells=cells, seed=SEED)
+    tally = dn.simulate(survey, [1.0], 10**10, np.random.default_rng(0), symbols=["heavy"])
+    level = LevelFit(tally, [])
+    shares = level.shares(level.designed([b"%d\xff" % i for i in range(2000)]))
+    assert np.sqrt(np.mean(shares**2)) == pytest.approx(((cells - 1) * cohorts) ** -0.5, rel=0.06)
 
 
 def test_it_is_read_back() -> None:

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from studies.time_alarms import alarms, delays
+from studies.time_alarms import alarms, delays, rates
 from studies.time_cost import costs
 from studies.time_coverage import coverage, merged
 from studies.time_gain import gains
@@ -33,6 +33,7 @@ TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "many": (many, 24),
     "cost": (costs, 1),
     "alarms": (alarms, 1000),
+    "rates": (rates, 1000),
     "delay": (delays, 200),
 }
 

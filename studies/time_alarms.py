@@ -6,7 +6,8 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 import deniable as dn
-from studies.time_rows import JOBS, SHARES, Floats, Row, row
+from studies.time_coverage import WINDOWS as COVERED
+from studies.time_rows import JOBS, SHARES, Floats, Row, row, surveys
 
 WINDOWS, DEVICES, ASKED = 30, 2000, 200.0
 Life = tuple[str, float, str, float]
@@ -16,6 +17,15 @@ LIVES: tuple[Life, ...] = (
     *(("memoised", turnover, "window", change) for turnover in (0.1, 0.0) for change in (0.0, 0.1)),
 )
 TOGETHER = 20  # histories of a task
+# A mechanism, devices, their turnover, and how many change: the rows of coverage in which a change was named most
+# often, and devices of which few make all the difference.
+TOLD: tuple[tuple[str, int, float, float], ...] = (
+    ("O-RR 4x16", 2000, 0.0, 0.05),
+    ("Hadamard", 2000, 0.0, 0.05),
+    ("Hadamard", 2000, 0.05, 0.1),
+    ("k-RR", 300, 0.0, 0.02),
+    ("OUE", 300, 0.01, 0.01),
+)
 
 
 def tracked_of(life: Life, path: Floats, rng: np.random.Generator) -> dn.Tracked:
@@ -44,6 +54,31 @@ def _nothing_changes(life: Life, seed: int) -> list[tuple[float, float]]:
     for _ in range(TOGETHER):
         tracked = tracked_of(life, truth, rng)
         found.append((float(bool(tracked.changes(0.95))), len(tracked.alarms(ASKED)) / (WINDOWS - 1)))
+    return found
+
+
+def rates(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Histories in which nothing changes, of devices that memoise; turnover and change are given."""
+    tasks = [(life, int(rng.integers(0, 1 << 32))) for life in TOLD for _ in range(0, repeats, TOGETHER)]
+    found: dict[tuple[str, int, float, float], list[tuple[float, float]]] = {}
+    with ProcessPoolExecutor(JOBS) as pool:
+        for (life, _), some in zip(tasks, pool.map(_nothing_changes_told, *zip(*tasks, strict=True)), strict=True):
+            found.setdefault(life, []).extend(some)
+    for life, pairs in found.items():
+        (name, devices, turnover, change), (named, raised) = life, np.array(pairs[:repeats]).T
+        case, about = f"{name}, {devices:,} devices", {"turnover": turnover, "change": change}
+        yield row("rates", case, "histories with a false change, 0.05 asked for", named, **about)
+        yield row("rates", case, f"false alarms a window, {1 / ASKED:g} asked for", raised, **about)
+
+
+def _nothing_changes_told(life: tuple[str, int, float, float], seed: int) -> list[tuple[float, float]]:
+    name, devices, turnover, change = life
+    survey, rng, found = surveys("memoised")[name], np.random.default_rng(seed), []
+    truth = np.tile(SHARES, (COVERED, 1))
+    for _ in range(TOGETHER):
+        tallies = dn.lab.panel(survey, truth, devices, rng, turnover=turnover, change=change)
+        tracked = dn.track(tallies, turnover=turnover, change=change)
+        found.append((float(bool(tracked.changes(0.95))), len(tracked.alarms(ASKED)) / (COVERED - 1)))
     return found
 
 

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date, time
+from datetime import date, datetime, time
 from math import gcd
+from numbers import Integral
 
 from deniable.errors import DecodeError
 
@@ -131,11 +132,18 @@ def _label(unit: str, number: int) -> object:
 
 
 def _time(label: object) -> tuple[str, int] | None:
-    """A label as a unit and a number of it; None if it is neither a number nor a time."""
-    if isinstance(label, int):
-        return "number", label
+    """A label as a unit and a number of it; None if it is a name."""
+    if isinstance(label, Integral):  # those of NumPy, too
+        return "number", int(label)
+    if isinstance(label, datetime):
+        if label != label.replace(minute=0, second=0, microsecond=0):
+            raise DecodeError(f"windows must be whole hours, days, weeks or months, got {str(label)!r}")
+        return "hour", 24 * label.toordinal() + label.hour
+    if isinstance(label, date):
+        return "day", label.toordinal()
     if not isinstance(label, str):
-        return None
+        kind = type(label).__name__
+        raise DecodeError(f"windows must be whole numbers, dates or texts, got {kind}; write dates as '2026-11-18'")
     try:
         if found := _DAY.fullmatch(label):
             day = date(int(found[1]), int(found[2]), int(found[3])).toordinal()

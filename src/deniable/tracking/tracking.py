@@ -60,8 +60,8 @@ def track(
         window that came late is one more entry. Windows of other surveys with the same symbols continue the series (a
         survey that was rotated).
     windows
-        Labels: whole numbers, or texts such as "2026-11-18", "2026-11-18T09" or "2026-W47", between which missing
-        windows are noticed. Without them windows follow each other.
+        Labels: whole numbers, dates, or texts such as "2026-11-18", "2026-11-18T09" or "2026-W47", between which
+        missing windows are noticed; other texts are names. Without labels windows follow each other.
     candidates
         The symbols to look for, where the alphabet is open; of a form by the names of its questions.
     turnover

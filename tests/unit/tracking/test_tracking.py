@@ -1,6 +1,7 @@
 """`track`: windows in, a sequence of estimates out; what it refuses, and what its contrasts are."""
 
 from dataclasses import replace
+from datetime import date, datetime
 
 import numpy as np
 import pytest
@@ -81,9 +82,20 @@ def test_a_window_without_reports_is_a_missing_one() -> None:
         (["2026-12", "2026-13"], "windows must be dates that exist, got '2026-13'"),
         (["2026-00", "2026-01"], "windows must be dates that exist, got '2026-00'"),
         (["2026-01-01T23", "2026-01-01T24"], "windows must be dates that exist, got '2026-01-01T24'"),
+        (
+            [date(2026, 1, 2), date(2026, 1, 1)],
+            r"windows must be in the order of time, got datetime.date",
+        ),
+        ([date(2026, 1, 2), "2026-01-01"], "windows must be in the order of time, got '2026-01-01'"),
+        (list(np.array([2, 1])), "windows must be in the order of time, got .*1"),
+        ([1.5, 2.5], "windows must be whole numbers, dates or texts, got float; write dates as '2026-11-18'"),
+        (
+            [datetime(2026, 1, 1, 9, 30), datetime(2026, 1, 1, 10, 30)],
+            "windows must be whole hours, days, weeks or months, got '2026-01-01 09:30:00'",
+        ),
     ],
 )
-def test_windows_that_cannot_be(labels: list[str], told: str) -> None:
+def test_windows_that_cannot_be(labels: list[object], told: str) -> None:
     with pytest.raises(DecodeError, match=told):
         dn.track(days(2), windows=labels)
 
@@ -93,7 +105,9 @@ def test_labels_of_every_kind() -> None:
     assert places_of(["2026-W01", "2026-W02", "2026-W05"]) == [0, 1, 4]
     assert places_of(["2026-01", "2026-02", "2027-01"]) == [0, 1, 12]
     assert places_of(["spring", "summer", "autumn"]) == [0, 1, 2]
-    assert places_of([3, 5, 9]) == [0, 1, 3]
+    assert places_of([3, 5, 9]) == places_of(list(np.array([3, 5, 9]))) == [0, 1, 3]
+    assert places_of([date(2026, 11, 18), "2026-11-19", date(2026, 11, 22)]) == [0, 1, 4]
+    assert places_of([datetime(2026, 11, 18), datetime(2026, 11, 19), datetime(2026, 11, 22)]) == [0, 1, 4]
     assert places_of(["2026-11-01", "2026-11-02", "2027-11-01"]) == [0, 1, 2]  # no even calendar
 
 

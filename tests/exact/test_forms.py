@@ -32,6 +32,7 @@ SEED = bytes(range(16))
 TWICE, THRICE = dn.warner(epsilon=2, epsilon_report=1), dn.krr(3, epsilon=2, epsilon_report="1/2")
 HASHED = dn.orr(symbols=["p", "q", "r"], epsilon=2, epsilon_report=1, cells=2, cohorts=2, seed=bytes(range(16)))
 SMOKES, CITY, LIKES = dn.warner(epsilon=1), dn.krr(["o", "b", "t"], epsilon=1), dn.krappor(["x", "y"], epsilon=1)
+SEARCHED = dn.discovery(epsilon=1, length=2, levels=((1, 1), (2, 2)), cells=2, seed=SEED)
 
 FORMS: dict[str, Form] = {
     "two, split": dn.form(smokes=SMOKES, city=CITY, epsilon=2),
@@ -51,6 +52,11 @@ FORMS: dict[str, Form] = {
     "skipping": dn.form(smokes=SMOKES, city=CITY, epsilon=2, skip=["smokes", "city"]),
     "skipping in a pair": dn.form(smokes=SMOKES, likes=LIKES, epsilon=1, skip=["smokes"], relate=[("smokes", "likes")]),
     "cohorts": dn.form(smokes=SMOKES, text=dn.orr(epsilon=1, cells=3, cohorts=2, seed=SEED), epsilon=2, spend="sample"),
+    "found without a list, split": dn.form(word=SEARCHED, smokes=SMOKES, epsilon=2),
+    "found without a list, sampled and skipped": dn.form(
+        word=SEARCHED, smokes=SMOKES, epsilon=2, spend="sample", skip=["word"]
+    ),
+    "found without a list, each": dn.form(word=SEARCHED, smokes=SMOKES, spend="each"),
     "twice the same question": dn.form(a=SMOKES, b=SMOKES, epsilon=1),
     "two stages": dn.form(a=dn.warner(epsilon=2, epsilon_report=1), b=SMOKES, epsilon=2),
     "two stages, sampled": dn.form(

@@ -1,16 +1,15 @@
 /** Numbers, answers in an order and tables of weights on the answer page: what is drawn, and said of a report. */
 
-import "./english.mjs";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-
 import { readSurvey } from "../../src/deniable/service/pages/deniable.min.js";
 import { kindOf } from "../../src/deniable/service/pages/kinds.js";
-import { likeliest, oddsOf } from "../../src/deniable/service/pages/near.js";
+import { likeliest, oddsOf, scaleWords } from "../../src/deniable/service/pages/near.js";
 import { denial, numbers, rolled, standsFor } from "../../src/deniable/service/pages/tables.js";
 import { ending } from "../../src/deniable/service/pages/telling.js";
 import { chance } from "../../src/deniable/service/pages/words.js";
+import { read } from "./english.mjs";
 
 const VECTORS = JSON.parse(readFileSync(new URL("../vectors/surveys.json", import.meta.url), "utf8"));
 const surveys = VECTORS.map(({ text }) => JSON.parse(text));
@@ -63,6 +62,23 @@ test("a harmless answer that is sent as it is is said to be seen", () => {
     /^Nobody, including us, can tell whether .* You can honestly deny any sensitive answer\.$/,
   );
   assert.match(ending("sent", n)[0], /^Thank you\. Your answer is counted\. /, "no more than is so");
+});
+
+test("numbers of a scale are written as the language's other numbers are", () => {
+  const n = { scale: true, reach: 0, answers: 2 };
+  const alphabet = { low: "-0.5", high: "12000", bins: 2, outside: "clamp" };
+  const named = ["-0.5 to 7", "7 to 12000"];
+  read("ar", "ar-EG");
+  try {
+    for (const said of [scaleWords(alphabet), likeliest(n, 0, named), likeliest(n, 1, named)])
+      assert.doesNotMatch(said, /[0-9]/);
+    assert.match(likeliest({ ...n, scale: false }, 0, ["1st", "2nd"]), /1st/, "answers are the author's own");
+    read("de");
+    assert.match(scaleWords(alphabet), /-0,5 .* 12000/);
+  } finally {
+    read("en", "en-GB");
+  }
+  assert.equal(likeliest(n, 1, named), "7 to 12000");
 });
 
 test("a place near the ends of a scale stands for fewer answers", () => {

@@ -83,6 +83,25 @@ def test_what_people_wrote_is_found_and_a_search_that_gave_up_is_resumed(store: 
     run(scene())
 
 
+def test_a_question_of_a_form_is_searched(store: SQLiteStore) -> None:
+    """Like a survey of its own: the part has its tally, and whoever skipped it wrote "no answer"."""
+    form = dn.form(word=SURVEY, smokes=dn.warner(epsilon=1), spend="each", skip=["smokes"])
+
+    async def scene() -> None:
+        async with Caller(store) as call:
+            path = await call.create(form, minimum=1)
+            people = [{"word": word, "smokes": None} for word in ["ash"] * 1200 + ["oak"] * 800]
+            packed = [dn.Client(form, memoize=False).report(one).pack() for one in people]
+            body = b"".join(i.to_bytes(16, "big") + wire for i, wire in enumerate(packed))
+            assert (await call.upload(form, body)).json()["accepted"] == 2000
+            where = {"question": "word", "alphabet": "ashok", "level": 1 - 1e-6}
+            found = (await call.admin("POST", f"{path}/discover", where)).json()
+            assert [row["symbol"] for row in found["estimates"]] == ["ash", "oak"]
+            assert found["survey"] == form.digest
+
+    run(scene())
+
+
 def test_a_survey_with_a_list_has_nothing_to_discover(store: SQLiteStore) -> None:
     async def scene() -> None:
         async with Caller(store) as call:

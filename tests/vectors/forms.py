@@ -69,10 +69,14 @@ def forms() -> dict[str, dn.Form]:
             oue=dn.oue(symbols=3, epsilon=1), ubd=ubd(6, sensitive=[0, 1, 3], epsilon=1, order=2, dimension=2),
             closed=dn.orr(symbols=7, epsilon=1, cells=3, cohorts=4, seed=SEED), spend="each", epsilon=1,
         ),
+        "found without a list": dn.form(
+            word=dn.discovery(epsilon=1, length=6, cohorts=64, seed=SEED), smokes=smokes, epsilon=4, skip=["word"],
+        ),
     }  # fmt: skip
 
 
 SPOKEN: dict[str, list[object]] = {
+    "word": ["lynx", "Stra\u00dfe ", "a text that no level sees whole", ""],
     "text": ["Stra\u00dfe ", "", 7, b"\xff"],
     "years": [18, 41.5, 90, -3, 1e9, "27 to 36"],
     "other": ["a", "something else", "c"],

@@ -7,10 +7,13 @@
 import { framed, soon, svg } from "./dice.js";
 import { list } from "./fields.js";
 import { el, fill, symbolText } from "./page.js";
-import { sentences, text } from "./texts.js";
+import { number as formatted, sentences, text } from "./texts.js";
 import { atMost, chance, deniability, nobody, numbers as plain, watch, YOU } from "./words.js";
 
 const HEIGHT = 100; // of the curve where it is highest, in the picture's units
+
+/** A number of the scale, which the survey has in digits, as the page's language writes it. */
+const written = (digits) => formatted(digits, { useGrouping: false, maximumFractionDigits: 20 });
 
 /** The channel in numbers: beside those of any survey how many answers there are, and the names of both ends. */
 export function numbers(survey) {
@@ -18,7 +21,7 @@ export function numbers(survey) {
   const { reach } = encoding;
   const ends = alphabet.symbols
     ? [alphabet.symbols[0], alphabet.symbols.at(-1)].map(symbolText)
-    : [alphabet.low, alphabet.high];
+    : [alphabet.low, alphabet.high].map(written);
   return { ...plain(survey), reach, answers: encoding.cells - 2 * reach, ends, scale: !alphabet.symbols };
 }
 
@@ -34,13 +37,15 @@ export const whatHappens = (n, who = YOU) =>
   );
 
 /** A bin of numbers by its ends, or a number. */
-const spoken = (name) => span(...name.split(" to "));
+const spoken = (name) => span(...name.split(" to ").map(written));
 const span = (start, end = start) => (start === end ? start : text("near.range", { start, end }));
 
 /** What becomes of a number, as the survey says. */
 export const scaleWords = ({ low, high, bins, step, outside }) =>
   sentences(
-    step ? text("near.steps", { low, high, step }) : text("near.bins", { low, high, bins }),
+    step
+      ? text("near.steps", { low: written(low), high: written(high), step: written(step) })
+      : text("near.bins", { low: written(low), high: written(high), bins }),
     outside === "refuse" ? text("near.refuse") : text(step ? "near.clampSteps" : "near.clampBins"),
   );
 
@@ -93,7 +98,7 @@ export function number({ survey, client }) {
     const refused = value !== undefined && chosen() === undefined;
     shown.setAttribute("aria-invalid", String(refused));
     note.textContent = refused
-      ? text("near.takes", { low, high })
+      ? text("near.takes", { low: written(low), high: written(high) })
       : place === undefined
         ? ""
         : text(inside(value) ? "near.countsAs" : "near.countsAsEnd", { name: spoken(client.survey.names[place]) });
@@ -162,7 +167,7 @@ export const picture = (fell) => framed(fell.legend, curve(fell));
 /** Which answers a place is likeliest for: all of them alike. */
 export function likeliest(n, cell, names) {
   const [first, last] = [Math.max(0, cell - 2 * n.reach), Math.min(n.answers - 1, cell)].map((i) => names[i]);
-  const [start, end] = n.scale ? [first.split(" to ")[0], last.split(" to ").at(-1)] : [first, last];
+  const [start, end] = n.scale ? [first.split(" to ")[0], last.split(" to ").at(-1)].map(written) : [first, last];
   return span(start, end);
 }
 

@@ -145,13 +145,14 @@ def page(parts: dict[str, list[Row]]) -> str:
     """The text of the page."""
     text = (Path(__file__).parent / "discovery_page.md").read_text(encoding="utf-8")
     found, covered = (sum(float(row[name]) for row in parts["nulls"]) for name in ("found", "covered"))
+    bias = max(abs(float(row["bias"])) / heavy for row in parts["nulls"] if (heavy := float(row["heavy"])))
     return text.format(
         bytes_of_steps=_between(float(row["tallies"]) for row in parts["steps"] if "bits" not in row["setting"]),
         queries=_queries(parts["queries"]), nulls=_nulls(parts["nulls"]), names=_names(parts["names"]),
         peers=_peers(parts["peers"]), people=f"{int(parts['peers'][0]['n']):,}",
         tallies=f"{sum(float(row['tallies']) for row in parts['nulls']):,.0f}",
         wrong=f"{sum(float(row['false']) for row in parts['nulls']):.0f}",
-        found=f"{found:,.0f}", covered=f"{100 * covered / found:.1f}",
+        found=f"{found:,.0f}", covered=f"{100 * covered / found:.1f}", bias=f"{bias:.2f}",
     )  # fmt: skip
 
 

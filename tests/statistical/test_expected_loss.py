@@ -14,7 +14,7 @@ import deniable as dn
 from deniable.planner.catalogue import families
 from deniable.planner.options import Option, PlanLimits
 from deniable.survey import Survey
-from deniable.theory import ErrorModel, expected_loss, mechanism_model
+from deniable.theory import expected_loss, mechanism_model
 from tests.statistical.harness import generator
 from tests.surveys import LARGE, SIZE, symbols_of
 
@@ -116,6 +116,17 @@ def test_the_model_of_krr_has_its_covariance() -> None:
     assert np.abs(expected_loss(free, P, N).covariance - exact).max() > 1e-3 * scale
 
 
-def test_a_decoder_needs_draws() -> None:
-    with pytest.raises(dn.DeniableError, match=r"^normals must be given with a decoder"):
-        expected_loss(ErrorModel(1.0, 1.0), P, N, dn.Inversion())
+def test_fixed_draws_stand_in_for_random_ones() -> None:
+    """Their mean loss is that of 10,000 random rows; that of twice the people is not."""
+    survey = LARGE["subset"]
+    decoder, rng = dn.Inversion(), generator("draws of an expected loss")
+    fixed = expected_loss(survey, P, N, decoder).decoded
+    drawn = expected_loss(survey, P, N, decoder, normals=rng.standard_normal((10_000, SIZE + 1))).decoded
+    more = expected_loss(survey, P, 2 * N, decoder).decoded
+    assert fixed is not None
+    assert drawn is not None
+    assert more is not None
+    for metric, (few, many, less) in enumerate(zip(fixed.rows, drawn.rows, more.rows, strict=True)):
+        error = np.hypot(few.std(ddof=1) / np.sqrt(len(few)), many.std(ddof=1) / np.sqrt(len(many)))
+        assert abs(few.mean() - many.mean()) < MOST * error, metric
+        assert abs(less.mean() - many.mean()) > MOST * error, metric

@@ -10,7 +10,16 @@ from deniable.columns.batches import (
     tell,
 )
 from deniable.columns.codes import arrow_or_none, encodable_rows, readable, without_views
-from deniable.columns.encode import Cells, Words, cell_rows, cell_table, keys_of, projective_digits, words_of_levels
+from deniable.columns.encode import (
+    Cells,
+    Words,
+    cell_rows,
+    cell_table,
+    fixed_words,
+    keys_of,
+    projective_digits,
+    words_of_levels,
+)
 from deniable.columns.form_counting import count_form_table, count_forms
 from deniable.columns.form_tables import FormTable, privatize_forms
 from deniable.columns.numbers import SpelledNumbers, Unencodable, bins_of
@@ -39,6 +48,7 @@ __all__ = [
     "count_refused",
     "count_said",
     "encodable_rows",
+    "fixed_words",
     "keys_of",
     "privatize",
     "privatize_forms",

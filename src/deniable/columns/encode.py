@@ -67,6 +67,15 @@ def stream(keys: Words, index: Words) -> Words:
         return mix64(keys + (index + _U(1)) * _U(GAMMA))
 
 
+def fixed_words(count: int) -> Words:
+    """Pseudo-random words that never change (splitmix64).
+
+    >>> [hex(int(word)) for word in fixed_words(1)]
+    ['0xe220a8397b1dcdaf']
+    """
+    return stream(_U(0), np.arange(count, dtype=_U))
+
+
 def scale(words: Words, bound: int) -> Words:
     """floor(word * bound / 2**64) for bound <= 2**32, in 64-bit arithmetic."""
     if bound > 1 and bound & (bound - 1) == 0:  # a power of two: its leading bits

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from deniable.columns import fixed_words
 from deniable.decoders.posterior import Posterior, slices_of
 from deniable.decoders.tuned_constants import PRIOR, EmpiricalBayesSettings
 
@@ -313,16 +314,3 @@ def _refined(table: Floats, weights: Floats) -> Floats:
 def _fixed_orders(size: int, count: int) -> npt.NDArray[np.intp]:
     """Pseudo-random permutations of `size` items that never change."""
     return np.argsort(fixed_words(size * count).reshape(count, size), axis=1, kind="stable")
-
-
-def fixed_words(count: int) -> npt.NDArray[np.uint64]:
-    """Pseudo-random words that never change (splitmix64).
-
-    >>> [hex(int(word)) for word in fixed_words(1)]
-    ['0xe220a8397b1dcdaf']
-    """
-    words = np.arange(1, count + 1, dtype=np.uint64)
-    words *= np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

@@ -162,8 +162,8 @@ def orappor(
 
 
 def discovery(
-    *,
     epsilon: object,
+    *,
     epsilon_report: object = None,
     length: int = 32,
     levels: Iterable[tuple[int, int]] | None = None,
@@ -219,7 +219,7 @@ def discovery(
 
     Examples
     --------
-    >>> discovery(epsilon=2.0, length=6, seed=bytes(16))
+    >>> discovery(2.0, length=6, seed=bytes(16))
     <Survey: O-RR, open alphabet, 8 cells, 2048 cohorts in 5 levels of up to 6 bytes, epsilon 2, digest e6d51f0a>
     >>> discovery(epsilon=2.0, length=6).encoding.levels
     ((2, 137), (3, 274), (4, 273), (5, 273), (6, 1091))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.errors import DeniableError, SurveyError
+from deniable.errors import SurveyError
 from deniable.service.inputs import _finite, _refused
 
 
@@ -16,16 +16,6 @@ def test_a_survey_file_spells_participation_in_one_way(spelling: str) -> None:
     step = "; leave the field out for 'once', and write 'window:day' for 'window'"
     with pytest.raises(SurveyError, match="participation must be in its one spelling, got .*" + step):
         dn.Survey.from_fields(fields)
-
-
-def test_the_loss_of_a_decoder_needs_draws() -> None:
-    told = (
-        "normals must be given with a decoder, whose loss is a mean over draws; "
-        "use rng.standard_normal((200, symbols + 1))"
-    )
-    with pytest.raises(DeniableError) as caught:
-        dn.theory.expected_loss(dn.krr(symbols=3, epsilon=1), [0.5, 0.3, 0.2], 100, dn.EmpiricalBayes())
-    assert told in str(caught.value)
 
 
 def test_a_panel_needs_a_population_for_each_window() -> None:

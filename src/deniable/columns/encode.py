@@ -73,7 +73,7 @@ def fixed_words(count: int) -> Words:
     >>> [hex(int(word)) for word in fixed_words(1)]
     ['0xe220a8397b1dcdaf']
     """
-    return stream(_U(0), np.arange(count, dtype=_U))
+    return stream(np.zeros(1, _U), np.arange(count, dtype=_U))
 
 
 def scale(words: Words, bound: int) -> Words:

@@ -75,7 +75,8 @@ def test_a_plan_for_a_mean(capsys: pytest.CaptureFixture[str]) -> None:
         ("--number 18 --n 1e5 --epsilon 1", "--number must be two numbers with a comma between them, got '18'"),
         ("--number 1,9 --n 1e5 --max-mean-error none", "--max-mean-error must be a number above 0, got 'none'"),
         ("--number 1,9 --n 1e5 --epsilon 1 --chart c.svg", "--chart must not be given with --number"),
-        ("--number 1,9 --n 1e5 --epsilon 1 --max-l1 .1", "and nothing else, got max_l1"),
+        ("--number 1,9 --n 1e5 --epsilon 1 --max-l1 .1", "deniable: --max-l1 must not be given with number: a mean"),
+        ("--symbols 9 --n 1e5 --max-mean-error 1", "must not be given with --max-mean-error: a mean is planned"),
     ],
 )
 def test_a_plan_that_is_none_has_a_sentence(capsys: pytest.CaptureFixture[str], options: str, sentence: str) -> None:

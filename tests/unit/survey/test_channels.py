@@ -4,11 +4,13 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import deniable as dn
@@ -56,6 +58,14 @@ ILL = ["none", "flu", "hiv", "hpv"]
         (lambda: dn.blocks([["a", "b"], []], epsilon=1), "every group must have at least one answer, got an empty one"),
         (lambda: dn.blocks([["a", "b"], ["a"]], epsilon=1), "symbols must be distinct"),
         (lambda: dn.channel([[0.5, 0.5]], epsilon=1), "matrix must have a row for each of two answers or more, got 1"),
+        (
+            lambda: dn.channel(cast(Any, {"a": [0.6, 0.4], "b": [0.4, 0.6]}), epsilon=1),
+            "matrix must be rows of probabilities, one row an answer, got dict; answers are named with symbols=",
+        ),
+        (
+            lambda: dn.channel([[Decimal("sNaN"), Decimal("0.4")], [0.5, 0.5]], epsilon=1),
+            "probabilities of answer 0 must be from 0 to 1, got sNaN",
+        ),
         (
             lambda: dn.channel(cast(Any, 3), epsilon=1),
             "matrix must be rows of probabilities, one row an answer, got int",
@@ -156,6 +166,14 @@ def test_a_matrix_is_rounded_so_that_its_promise_holds_exactly() -> None:
     assert dn.channel(whole, epsilon="1.1").mechanism == WeightTable(whole, "1.1")  # weights are taken as they are
     fractions = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]
     assert dn.channel(np.array([[0.75, 0.25], [0.25, 0.75]]), epsilon="1.1") == dn.channel(fractions, epsilon="1.1")
+
+
+def test_a_matrix_may_be_of_decimals_or_a_data_frame() -> None:
+    rows = [["0.6", "0.3", "0.1"], ["0.2", "0.3", "0.5"]]  # not symmetric: columns must not be taken for rows
+    exact = dn.channel([[Fraction(share) for share in row] for row in rows], epsilon=2)
+    assert dn.channel([[Decimal(share) for share in row] for row in rows], epsilon=2) == exact
+    plain = [[float(share) for share in row] for row in rows]
+    assert dn.channel(pd.DataFrame(plain), epsilon=2) == dn.channel(plain, epsilon=2)
 
 
 def test_an_unused_column_stays_so() -> None:

@@ -219,7 +219,7 @@ def blocks(
         raise SurveyError(f"groups must be lists of answers, got {type(groups).__name__}; write [[a, b], [c, d]]")
     parts = list(groups.values() if isinstance(groups, Mapping) else groups)
     for part in parts:
-        if isinstance(part, (str, bytes)) or not isinstance(part, Iterable):
+        if isinstance(part, (str, bytes, Mapping)) or not isinstance(part, Iterable):
             raise SurveyError(
                 f"every group must be a list of answers, got {type(part).__name__}; write [[a, b], [c, d]]"
             )

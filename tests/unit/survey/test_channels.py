@@ -51,6 +51,10 @@ ILL = ["none", "flu", "hiv", "hpv"]
         ),
         (lambda: dn.blocks([[s] for s in ILL], epsilon=1), "groups must be two or more with at least two answers"),
         (
+            lambda: dn.blocks({"x": cast(Any, {"y": ["a"]}), "z": ["d", "e"]}, epsilon=1),
+            "every group must be a list of answers, got dict",
+        ),
+        (
             lambda: dn.blocks(["ab", "cd"], epsilon=1),
             r"every group must be a list of answers, got str; write \[\[a, b\]",
         ),
@@ -174,6 +178,15 @@ def test_a_matrix_may_be_of_decimals_or_a_data_frame() -> None:
     assert dn.channel([[Decimal(share) for share in row] for row in rows], epsilon=2) == exact
     plain = [[float(share) for share in row] for row in rows]
     assert dn.channel(pd.DataFrame(plain), epsilon=2) == dn.channel(plain, epsilon=2)
+
+
+@pytest.mark.parametrize("budgets", [[0.05, 6, 6], [0.01] + 63 * [8], [0.0001, 1, 1], [0.001, 1, 2, 3, 4, 5, 6, 7]])
+def test_small_budgets_have_a_table_that_keeps_them(budgets: list[float]) -> None:
+    survey = dn.krr(symbols=len(budgets), epsilon=dict(enumerate(budgets)))
+    found = survey.privacy()
+    pairs = combinations(range(len(budgets)), 2)
+    assert all(max(found.between(x, y), found.between(y, x)) <= min(budgets[x], budgets[y]) for x, y in pairs)
+    assert found.largest > 1.99 * budgets[0]  # what two answers may differ by that are each within the smallest of it
 
 
 def test_an_unused_column_stays_so() -> None:
@@ -390,7 +403,9 @@ def test_refusals_in_full() -> None:
         Budgets([0, 1, 1], [1, 2], [0, 1], [[136, 1, 60], [156, 60, 40]], width=8)
     with pytest.raises(SurveyError, match=", got more; move them closer together, or use a larger budget"):
         Budgets([0, 1, 1], [1, "1.2"], [0, 1], [[136, 0, 60], [156, 60, 40]], width=8)
-    with pytest.raises(SurveyError, match="epsilon must be budgets that 64-bit weights can keep, got 1e-09 to 30; use"):
+    with pytest.raises(
+        SurveyError, match="epsilon must be budgets that 64-bit weights can keep, got 1e-09 to 30; use more"
+    ):
         dn.krr(symbols=3, epsilon={0: "0.000000001", 1: 30, 2: 30})
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.charts.base import BAR, INK, RULE, TRUTH, styled
 from deniable.errors import DeniableError, require
+from deniable.survey import figure_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -87,7 +88,13 @@ def density_chart(
     layers = [bins, ranges]
     if figures:
         marked = [
-            {"kind": name, "x": value, "low": low, "high": high, "value": f"{value:.4g} ({low:.4g} to {high:.4g})"}
+            {
+                "kind": name,
+                "x": value,
+                "low": low,
+                "high": high,
+                "value": f"{figure_text(value)} ({figure_text(low)} to {figure_text(high)})",
+            }
             for name, (value, low, high) in figures.items()
         ]
         ticks = alt.Chart(alt.InlineData(values=marked)).encode(

@@ -29,6 +29,7 @@ from deniable.cli import (
 )
 from deniable.cli.output import prepared
 from deniable.cli.parser import Parser
+from deniable.cli.text import as_typed
 from deniable.errors import DeniableError, PlanError, require
 
 __all__ = ["build_parser", "main"]
@@ -137,7 +138,11 @@ def _run(argv: Sequence[str] | None) -> int:
     draws = getattr(args, "chart", None) is not None or not getattr(args, "no_chart", True)
     require(f"to run deniable {args.chosen}", *NEEDS[args.chosen], *(["charts"] if draws else []))
     with prepared(args):
-        return args.run(args) or 0  # most commands return nothing; an audit that found something returns 1
+        try:
+            return args.run(args) or 0  # most commands return nothing; an audit that found something returns 1
+        except DeniableError as problem:
+            problem.args = (as_typed(str(problem), vars(args)),)
+            raise
 
 
 def _refuse(sentence: str, status: int = BAD_INPUT) -> int:

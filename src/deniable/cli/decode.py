@@ -10,6 +10,7 @@ from deniable.cli.output import add_chart, put_result
 from deniable.cli.parser import Commands, command, one_of, part, share, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import several, shown, table
+from deniable.survey import figure_text
 
 if TYPE_CHECKING:
     from deniable.cli.printed import PrintedDifference, Result
@@ -134,10 +135,9 @@ def _write(args: argparse.Namespace, rows: "Result | PrintedDifference", estimat
             lines = [[name, _number(v), f"{_number(a)} to {_number(b)}"] for name, (v, a, b) in figures.items()]
             print(table(["", "estimate", f"{100 * args.level:g} % interval"], lines, "lrl"))
 
-    numbers = estimate is not None and estimate.tally.survey.alphabet.bins is not None
     put_result(
         args,
-        chart=lambda: estimate.chart(level=args.level) if numbers and estimate else rows.chart(most=ROWS),
+        chart=lambda: rows.chart(most=ROWS),
         record=rows.to_json,
         rows=lambda: rows.write_csv(sys.stdout),
         text=text,
@@ -151,7 +151,7 @@ def _figures(estimate: "Estimate", level: float) -> dict[str, tuple[Any, Any, An
 
 
 def _number(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else shown(value)
+    return figure_text(value) if isinstance(value, float) else shown(value)
 
 
 def _rows(args: argparse.Namespace) -> int | None:

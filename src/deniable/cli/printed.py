@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from deniable.charts import difference_chart, estimate_chart
+from deniable.charts import density_chart, difference_chart, estimate_chart
 from deniable.cli.text import bar, percent, shown, table
 from deniable.decoders import (
     DifferenceRows,
@@ -16,6 +16,8 @@ from deniable.decoders import (
     ResultRows,
     ScreenedEstimate,
     chance_in_words,
+    density_of,
+    figures_of,
 )
 
 if TYPE_CHECKING:
@@ -94,14 +96,18 @@ class Result(EstimateRows):
         return math.isfinite(low) and not max(low, 0.0) - 5e-5 <= value <= min(max(high, 0.0), 1.0) + 5e-5
 
     def chart(self, *, most: int) -> "alt.LayerChart":
-        """The `most` first bars as a chart, and what is unlisted below them."""
+        """The `most` first bars as a chart, and what is unlisted below them; of numbers the density."""
+        survey = self.estimate.tally.survey
+        source = f"{self.estimate.n:,} randomised reports, epsilon {survey.epsilon_spent:.2f}"
+        if (density := density_of(self.estimate, self.level)) is not None:
+            figures = figures_of(self.estimate, self.level)
+            return density_chart(
+                density.edges, self.estimate.probabilities.tolist(), density.bands, level=self.level,
+                figures={name: figures[name] for name in ("mean", "median")}, title=survey.name, subtitle=source,
+            )  # fmt: skip
         names, numbers, _ = _bars(self, most)
         values, intervals = [row[0] for row in numbers], [row[3:] for row in numbers]
-        survey = self.estimate.tally.survey
-        return estimate_chart(
-            names, values, intervals, level=self.level, title=survey.name,
-            subtitle=f"{self.estimate.n:,} randomised reports, epsilon {survey.epsilon_spent:.2f}",
-        )  # fmt: skip
+        return estimate_chart(names, values, intervals, level=self.level, title=survey.name, subtitle=source)
 
 
 class PrintedDifference(DifferenceRows):
@@ -136,7 +142,8 @@ def _heading(rows: EstimateRows | DifferenceRows) -> str:
 
 def _print_rows(rows: ResultRows, header: list[str], cells: Callable[[list[float], str], list[str]]) -> None:
     """The table: a name, and what `cells` makes of the numbers and the mark of a row; last, what is unlisted."""
-    lines = [[shown(rows.symbols[i]), *cells(rows.numbers[i], "*" if rows.marks[i] else "")] for i in rows.order]
+    places = _in_reading_order(rows, rows.order)
+    lines = [[shown(rows.symbols[i]), *cells(rows.numbers[i], "*" if rows.marks[i] else "")] for i in places]
     if rows.rest is not None:
         lines.append([rows.rest_name, *cells(rows.rest, "")])
     align = "l" + "".join("r" if heading else "l" for heading in header)
@@ -145,9 +152,14 @@ def _print_rows(rows: ResultRows, header: list[str], cells: Callable[[list[float
         print(f"... and {hidden} more; --top 0 shows all")
 
 
+def _in_reading_order(rows: ResultRows, places: list[int]) -> list[int]:
+    """The rows of answers in an order (1 to 5 stars, ages) in that order, others as they are: by size."""
+    return sorted(places) if rows.in_an_order else places
+
+
 def _bars(rows: ResultRows, most: int) -> tuple[list[str], list[list[float]], list[bool]]:
     """Names, numbers and marks of the `most` first rows and of what is unlisted."""
-    places = rows.order[:most]
+    places = _in_reading_order(rows, rows.order[:most])
     names, numbers = [shown(rows.symbols[i]) for i in places], [rows.numbers[i] for i in places]
     marks = [bool(rows.marks[i]) for i in places]
     if rows.rest is None:

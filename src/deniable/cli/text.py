@@ -1,10 +1,11 @@
 """Text for a terminal: symbols without control characters, tables that align wide characters too, and bars."""
 
 import math
+import re
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from deniable.survey import Symbol
 
@@ -21,6 +22,20 @@ def shown(symbol: Symbol) -> str:
         return "0x" + symbol.hex()
     text = str(symbol)
     return "".join(c if c.isprintable() or c in "\u200d\ufe0f" else ascii(c)[1:-1] for c in text) or '""'
+
+
+def as_typed(sentence: str, names: Container[str]) -> str:
+    """A sentence of the library, with the arguments that are options of a command spelled as options.
+
+    >>> as_typed("max_l1 must not be given with number, got n_o", {"max_l1", "number"})
+    '--max-l1 must not be given with number, got n_o'
+    """
+
+    # A name without an underscore may as well be a word of the sentence.
+    def option(word: re.Match[str]) -> str:
+        return f"--{word[0].replace('_', '-')}" if word[0] in names else word[0]
+
+    return re.sub(r"\b[a-z]+_\w+", option, sentence)
 
 
 def columns_of(text: str) -> int:

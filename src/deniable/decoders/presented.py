@@ -102,7 +102,9 @@ class Presented:
         return data_frame(self.to_arrow(level))
 
     def chart(self: Tabled, *, level: float = 0.95, top: int = 40, raw: bool = False) -> "alt.LayerChart":
-        """Bars with intervals, largest first; for numbers a density with a band. Needs the extra `charts`.
+        """Bars with intervals, largest first or in the order of the answers; for numbers a density with a band.
+
+        Needs the extra `charts`.
 
         Parameters
         ----------
@@ -135,6 +137,8 @@ class Presented:
             shares, ranges = self.probabilities.tolist(), bands(self, level)
             return density_chart(scale.edges, shares, ranges, figures=figures, level=level)
         order = np.argsort(-self.probabilities, kind="stable")[:top]
+        if self.tally.survey.encoding.is_ordered:  # 1 to 5 stars are read in that order
+            order = np.sort(order)
         intervals = self.intervals(level)[order]
         names = [self.labels[i] for i in order]
         dots = self.raw[order] if raw else None

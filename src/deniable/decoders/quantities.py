@@ -120,7 +120,6 @@ def _of_scale(scale: Scale, low: float, high: float) -> tuple[Floats, Floats, Fl
     if scale.step:
         whole = ((points >= low) & (points <= high)).astype(np.float64)
         return whole, whole, whole
-    # Numbers outside are counted in the outer bins, so these are inside only of a range that has no end there.
     inside = ((edges[:-1] >= low) & (edges[1:] <= high)).astype(np.float64)
     met = ((edges[1:] > low) & (edges[:-1] < high)).astype(np.float64)
     part = np.clip((np.minimum(edges[1:], high) - np.maximum(edges[:-1], low)) / np.diff(edges), 0.0, 1.0)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from deniable.decoders.fit import LinearFit
 from deniable.decoders.limits import SkewedLimits, check_level
 from deniable.errors import DecodeError
-from deniable.survey import Symbol
+from deniable.survey import Symbol, figure_text
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -80,11 +80,16 @@ class Quantity:
 
     def __repr__(self) -> str:
         low, high = self.interval()
-        return f"<Quantity {_shown(self.value)} ({_shown(low)} to {_shown(high)})>"
+        return f"<Quantity {shown_figure(self.value)} ({shown_figure(low)} to {shown_figure(high)})>"
 
 
-def _shown(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def shown_figure(value: object) -> str:
+    """A number or a symbol as people read it.
+
+    >>> shown_figure(42561.3), shown_figure("often")
+    ('42,560', 'often')
+    """
+    return figure_text(value) if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -82,6 +82,7 @@ class ResultRows(ABC):
         self.numbers: dict[int, list[float]] = {}  # by place in `symbols`, of those that are shown
         self.marks: list[bool | None] = []
         self.rest: list[float] | None = None
+        self.in_an_order = False  # whether the order of the answers has a meaning: then people read them in it
 
     def in_own_order(self) -> "ResultRows":
         """These rows in the order of the survey or of the candidates, not by size."""
@@ -198,6 +199,7 @@ class EstimateRows(ResultRows):
         check_level(level)
         order = np.argsort(-estimate.probabilities, kind="stable")[:top].tolist()
         super().__init__(estimate.symbols, estimate.names, order)
+        self.in_an_order = estimate.tally.survey.encoding.is_ordered
         self.estimate, self.level, self.simultaneous = estimate, level, simultaneous
         size = len(self.symbols)
         self.problem: str | None = None
@@ -308,6 +310,7 @@ class DifferenceRows(ResultRows):
     ) -> None:
         order = np.argsort(-np.abs(difference.raw), kind="stable")[:top].tolist()
         super().__init__(difference.symbols, difference.first.names, order)
+        self.in_an_order = difference.first.tally.survey.encoding.is_ordered
         self.difference, self.level, self.simultaneous = difference, level, simultaneous
         before, after = difference.second.probabilities, difference.first.probabilities
         low, high = difference.intervals(level, simultaneous=simultaneous).T

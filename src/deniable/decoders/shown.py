@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders.quantity import shown_figure
 from deniable.survey import Bar, Symbol, html_table
 from deniable.tally import Tally
 
@@ -51,7 +52,8 @@ def largest_shares(estimate: Shown, count: int = 3) -> str:
 def estimate_html(estimate: Shown) -> str:
     """The largest shares as bars, with 95 % intervals, and what is left."""
     most, rows = max(float(estimate.probabilities.max()), 1e-12), []
-    for i, limits in largest(estimate, ROWS, percent=True):
+    found = largest(estimate, ROWS, percent=True)
+    for i, limits in sorted(found) if estimate.tally.survey.encoding.is_ordered else found:
         share = float(estimate.probabilities[i])
         rows.append((estimate.labels[i], Bar(share / most), f"{100 * share:.2f} %", limits))
     if estimate.rest is not None:
@@ -59,8 +61,7 @@ def estimate_html(estimate: Shown) -> str:
         rows.append((estimate.rest_name, Bar(left / most), f"{100 * left:.2f} %", ""))
     survey = estimate.tally.survey
     figures = "".join(
-        f"{name} {figure.value if isinstance(figure.value, str) else format(figure.value, '.4g')} "
-        f"({' to '.join(v if isinstance(v, str) else format(v, '.4g') for v in figure.interval())}). "
+        f"{name} {shown_figure(figure.value)} ({' to '.join(map(shown_figure, figure.interval()))}). "
         for name, figure in _figures(estimate)
     )
     title = f"{survey.name or 'Estimate'}: {reports_in_words(estimate.tally.n)}, epsilon {survey.epsilon:g}"

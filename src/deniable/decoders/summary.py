@@ -48,7 +48,7 @@ def _mean_place(estimate: Estimate) -> Quantity:
     found = limits_of(estimate, places[None])
 
     def between(level: float, binning: bool) -> tuple[float, float]:
-        low, high = found.between(1 - check_level(level))[0].tolist()
+        low, high = np.clip(found.between(1 - check_level(level))[0], 1.0, places[-1]).tolist()
         return low, high
 
     return Quantity(float(places @ estimate.probabilities), float(found.centre[0]), float(found.errors[0]), between)

@@ -8,6 +8,7 @@ import numbers
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -166,11 +167,12 @@ def _named(names: Sequence[object], x: int) -> str:
 def _fixed(row: Sequence[Any], name: str) -> list[int]:
     """A row as shares of its sum, in fixed point."""
     for value in row:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        if isinstance(value, bool) or not isinstance(value, (numbers.Real, Decimal)):
             raise SurveyError(f"probabilities of answer {name} must be numbers, got {type(value).__name__}")
-        if not math.isfinite(value) or value < 0:
-            raise SurveyError(f"probabilities of answer {name} must be from 0 to 1, got {float(value):g}")
-    parts = [value if isinstance(value, numbers.Rational) else float(value) for value in row]
+        is_finite = value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
+        if not is_finite or value < 0:
+            raise SurveyError(f"probabilities of answer {name} must be from 0 to 1, got {value:g}")
+    parts = [value if isinstance(value, (numbers.Rational, Decimal)) else float(value) for value in row]
     exact = [_scaled(*value.as_integer_ratio()) for value in parts]  # type: ignore[union-attr]
     total = sum(exact)
     if total != 1 << POINT + 64 and abs(total - (1 << POINT)) > int(ROUNDING * (1 << POINT)):

@@ -17,7 +17,7 @@ from deniable.mechanisms import parse_epsilon
 from deniable.planner.request import EPSILONS, PEOPLE, checked_confidence
 from deniable.planner.solve import least
 from deniable.planner.told import ToldPlan
-from deniable.survey import Alphabet, Survey
+from deniable.survey import Alphabet, Survey, figure_text
 from deniable.survey import number as number_survey
 from deniable.survey import ordered as ordered_survey
 from deniable.theory import count_of
@@ -69,7 +69,7 @@ class NumberPlan(ToldPlan):
         return [
             ("people", self._marked("n", f"{self.n:,}")),
             ("epsilon", self._marked("epsilon", f"{self.epsilon:.4g}")),
-            ("error of the mean", f"below {self.mean_error:.4g} in {100 * self.confidence:g} % of surveys"),
+            ("error of the mean", f"below {figure_text(self.mean_error)} in {100 * self.confidence:g} % of surveys"),
         ]
 
     @property

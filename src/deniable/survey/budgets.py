@@ -40,8 +40,9 @@ _NEW = 0.02  # share of the mixture that a new one begins with
 _LEAST_BASE = 3e-3  # a basic solution with a smaller share is left out in the end
 _STEPS = 4000  # of the multiplicative algorithm, at most
 _CLOSE = 5e-4  # relative distance from the lower bound at which it stops
-_SLACKS = (1e-12, 1e-10, 1e-8)  # relative distances from the budgets to try: room for rounding to 64-bit weights
-_SLACKS_OF_MORE = (1e-8, 1e-6)  # the same where a search is long, and ends farther than that from the bound
+# Relative distances from the budgets to try: room for weights of 64 bits, and levels of 9 digits (budgets below 0.1).
+_SLACKS = (1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5)
+_SLACKS_OF_MORE = (1e-8, 1e-6, 1e-5)  # the same where a search is long, and ends farther than that from the bound
 _SHARE = 1e-3  # of the columns that raise a lone answer, where the optimum has none and rounding needs them
 _LEAST_KIND = 1e-3  # a kind of columns that is used with less probability is left out
 
@@ -363,25 +364,26 @@ def budgets_table(budgets: Sequence[Fraction], shares: Sequence[float]) -> tuple
     >>> table.groups, table.epsilon, found.cost < found.uniform
     ((0, 1, 1), Fraction(2, 1), True)
     """
-    levels = budget_levels(budgets)
-    order = list(dict.fromkeys(levels))
-    groups = [order.index(level) for level in levels]
-    sizes = [groups.count(group) for group in range(len(order))]
-    of_groups = [
-        sum(share for share, at in zip(shares, groups, strict=True) if at == group) for group in range(len(order))
-    ]
-    for slack in _SLACKS if len(order) <= _ALL_BASES else _SLACKS_OF_MORE:
-        # Budgets that are too far apart for floats end in a division by zero, those for 64 bits in a refusal.
-        try:
-            found = optimum(sizes, [float(level) * (1 - slack) for level in order], of_groups)
-            if found.cost >= found.uniform * (1 - _CLOSE):
-                return None, found
-            return _whole(groups, sizes, order, found), found
-        except (SurveyError, ArithmeticError):
-            continue
+    for most in (MAX_LEVELS, _ALL_BASES, 2):
+        levels = budget_levels(budgets, most)
+        order = list(dict.fromkeys(levels))
+        groups = [order.index(level) for level in levels]
+        sizes = [groups.count(group) for group in range(len(order))]
+        of_groups = [
+            sum(share for share, at in zip(shares, groups, strict=True) if at == group) for group in range(len(order))
+        ]
+        for slack in _SLACKS if len(order) <= _ALL_BASES else _SLACKS_OF_MORE:
+            # Budgets that are too far apart for floats end in a division by zero, those for 64 bits in a refusal.
+            try:
+                found = optimum(sizes, [float(level) * (1 - slack) for level in order], of_groups)
+                if found.cost >= found.uniform * (1 - _CLOSE):
+                    return None, found
+                return _whole(groups, sizes, order, found), found
+            except (SurveyError, ArithmeticError):
+                continue
     raise SurveyError(
-        f"epsilon must be budgets that 64-bit weights can keep, got {float(min(order)):g} to {float(max(order)):g}; "
-        "use budgets that are closer together"
+        f"epsilon must be budgets that 64-bit weights can keep, got {float(min(budgets)):g} to "
+        f"{float(max(budgets)):g}; use more than {float(min(budgets)):g}, with which reports say next to nothing"
     )
 
 

@@ -219,7 +219,7 @@ def blocks(
         raise SurveyError(f"groups must be lists of answers, got {type(groups).__name__}; write [[a, b], [c, d]]")
     parts = list(groups.values() if isinstance(groups, Mapping) else groups)
     for part in parts:
-        if isinstance(part, (str, bytes)) or not isinstance(part, Iterable):
+        if isinstance(part, (str, bytes, Mapping)) or not isinstance(part, Iterable):
             raise SurveyError(
                 f"every group must be a list of answers, got {type(part).__name__}; write [[a, b], [c, d]]"
             )
@@ -246,7 +246,7 @@ def channel(
 
     Parameters
     ----------
-    matrix : iterable of iterables of numbers
+    matrix : iterable of iterables of numbers, array or data frame
         Rows of probabilities; each adds up to 1.
     epsilon : float, str or Fraction
         The privacy budget, in nats.
@@ -266,11 +266,16 @@ def channel(
     >>> round(survey.privacy().between("mid", "low"), 4)
     1.0986
     """
+    # A data frame is iterated by the names of its columns, or by its columns.
+    frame = getattr(matrix, "to_numpy", None)
     try:
-        rows: list[object] = list(matrix)
+        if isinstance(matrix, Mapping):
+            raise TypeError
+        rows: list[object] = list(matrix if frame is None else frame())
     except TypeError:
         raise SurveyError(
-            f"matrix must be rows of probabilities, one row an answer, got {type(matrix).__name__}"
+            f"matrix must be rows of probabilities, one row an answer, got {type(matrix).__name__}; answers are named "
+            "with symbols="
         ) from None
     if len(rows) < 2:
         raise SurveyError(f"matrix must have a row for each of two answers or more, got {len(rows)}")

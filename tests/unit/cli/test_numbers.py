@@ -37,7 +37,10 @@ def test_from_a_survey_to_its_mean(capsys: pytest.CaptureFixture[str]) -> None:
     out = said(capsys, *["decode", "ages.tally", "--chart", "ages.svg", "--top", "3"])
     for name in ("mean", "lower quartile", "median", "upper quartile"):
         assert name in out
-    assert Path("ages.svg").read_text().startswith("<svg")
+    drawn = Path("ages.svg").read_text()
+    assert drawn.startswith("<svg")
+    assert ">age</text>" in drawn
+    assert ">4,000 randomised reports, epsilon 4.00<" in drawn
     found = json.loads(said(capsys, "decode", "ages.tally", "--json"))["figures"]
     assert set(found) == {"mean", "lower quartile", "median", "upper quartile"}
     assert found["mean"]["low"] < 44.5 < found["mean"]["high"]
@@ -53,6 +56,21 @@ def test_answers_in_an_order_have_quartiles_and_a_mean_place(capsys: pytest.Capt
     assert "mean place  " in out
     assert "\nmean  " not in out
     assert "seldom to seldom" in out
+    rows = [line.split()[0] for line in out.splitlines() if line.startswith(("never", "seldom", "often"))]
+    assert rows == ["never", "seldom", "often"]  # as people read them, not by size
+    said(capsys, "decode", "t.tally", "--chart", "t.json")
+    own = dn.decode(dn.Tally.load("t.tally")).chart().to_dict()
+    for chart in (json.loads(Path("t.json").read_text()), own):
+        assert [bar["name"] for bar in next(iter(chart["datasets"].values()))] == ["never", "seldom", "often"]
+
+
+def test_large_numbers_have_no_exponent(capsys: pytest.CaptureFixture[str]) -> None:
+    survey = dn.number(0, 200_000, 4, step=1000)
+    dn.count(survey, dn.privatize(survey, [42_000] * 4000)).save("t.tally")
+    out = said(capsys, "decode", "t.tally")
+    assert "42,000" in out
+    assert "e+0" not in out
+    assert "(42,000 to 42,000)" in repr(dn.decode(dn.Tally.load("t.tally")).quantile(0.5))
 
 
 def test_a_plan_for_a_mean(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +93,8 @@ def test_a_plan_for_a_mean(capsys: pytest.CaptureFixture[str]) -> None:
         ("--number 18 --n 1e5 --epsilon 1", "--number must be two numbers with a comma between them, got '18'"),
         ("--number 1,9 --n 1e5 --max-mean-error none", "--max-mean-error must be a number above 0, got 'none'"),
         ("--number 1,9 --n 1e5 --epsilon 1 --chart c.svg", "--chart must not be given with --number"),
-        ("--number 1,9 --n 1e5 --epsilon 1 --max-l1 .1", "and nothing else, got max_l1"),
+        ("--number 1,9 --n 1e5 --epsilon 1 --max-l1 .1", "deniable: --max-l1 must not be given with number: a mean"),
+        ("--symbols 9 --n 1e5 --max-mean-error 1", "must not be given with --max-mean-error: a mean is planned"),
     ],
 )
 def test_a_plan_that_is_none_has_a_sentence(capsys: pytest.CaptureFixture[str], options: str, sentence: str) -> None:

@@ -74,7 +74,9 @@ def test_a_survey_that_asks_again_and_again_is_planned(capsys: pytest.CaptureFix
     assert main([*argv[:-2], "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found.to_json()
     said = ended(capsys, 2, "plan", "--symbols", "6", "--n", "1e5", "--max-l1", "0.1", "--epsilon-report", "1")
-    assert said.startswith("epsilon must be given with epsilon_report, got n, max_l1: it is the budget of all reports")
+    assert said.startswith(
+        "epsilon must be given with --epsilon-report, got n, --max-l1: it is the budget of all reports"
+    )
 
 
 def test_ways_to_ask_many_times_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,7 +115,7 @@ def test_a_plan_that_cannot_be_kept_ends_with_one_and_says_what_it_takes(capsys:
     [
         (["--n", "1e5"], "symbols (a closed alphabet) or candidates"),
         (["--symbols", "4"], "two of n, epsilon and an error"),
-        (["--symbols", "4", "--n", "100", "--max-l1", "x"], "max_l1 must be a number, got str"),
+        (["--symbols", "4", "--n", "100", "--max-l1", "x"], "--max-l1 must be a number, got str"),
         (["--symbols", "4", "--n", "100", "--epsilon", "x"], "epsilon must be a positive finite number"),
         (["--symbols", "4", "--shape", "zipf", "--shape-file", "x"], "--shape and --shape-file must not both be given"),
         (["--symbols", "4", "--shape-file", "nosuch"], "nosuch cannot be read: no such file or directory"),

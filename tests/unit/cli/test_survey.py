@@ -332,4 +332,4 @@ def test_a_survey_whose_reports_are_randomised_again(tmp_path: Path, capsys: pyt
         assert main(["survey", "new", *options, "--force"]) == 0
         assert main(["survey", "notice", path]) == 0
     assert main(["survey", "new", *options[:-4], "--epsilon-report", "3", "-o", "-"]) == 2
-    assert "epsilon_report must be below epsilon, 2, got 3" in capsys.readouterr().err
+    assert "--epsilon-report must be below epsilon, 2, got 3" in capsys.readouterr().err

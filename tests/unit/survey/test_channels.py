@@ -4,11 +4,13 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import deniable as dn
@@ -49,6 +51,10 @@ ILL = ["none", "flu", "hiv", "hpv"]
         ),
         (lambda: dn.blocks([[s] for s in ILL], epsilon=1), "groups must be two or more with at least two answers"),
         (
+            lambda: dn.blocks({"x": cast(Any, {"y": ["a"]}), "z": ["d", "e"]}, epsilon=1),
+            "every group must be a list of answers, got dict",
+        ),
+        (
             lambda: dn.blocks(["ab", "cd"], epsilon=1),
             r"every group must be a list of answers, got str; write \[\[a, b\]",
         ),
@@ -56,6 +62,14 @@ ILL = ["none", "flu", "hiv", "hpv"]
         (lambda: dn.blocks([["a", "b"], []], epsilon=1), "every group must have at least one answer, got an empty one"),
         (lambda: dn.blocks([["a", "b"], ["a"]], epsilon=1), "symbols must be distinct"),
         (lambda: dn.channel([[0.5, 0.5]], epsilon=1), "matrix must have a row for each of two answers or more, got 1"),
+        (
+            lambda: dn.channel(cast(Any, {"a": [0.6, 0.4], "b": [0.4, 0.6]}), epsilon=1),
+            "matrix must be rows of probabilities, one row an answer, got dict; answers are named with symbols=",
+        ),
+        (
+            lambda: dn.channel([[Decimal("sNaN"), Decimal("0.4")], [0.5, 0.5]], epsilon=1),
+            "probabilities of answer 0 must be from 0 to 1, got sNaN",
+        ),
         (
             lambda: dn.channel(cast(Any, 3), epsilon=1),
             "matrix must be rows of probabilities, one row an answer, got int",
@@ -156,6 +170,23 @@ def test_a_matrix_is_rounded_so_that_its_promise_holds_exactly() -> None:
     assert dn.channel(whole, epsilon="1.1").mechanism == WeightTable(whole, "1.1")  # weights are taken as they are
     fractions = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]
     assert dn.channel(np.array([[0.75, 0.25], [0.25, 0.75]]), epsilon="1.1") == dn.channel(fractions, epsilon="1.1")
+
+
+def test_a_matrix_may_be_of_decimals_or_a_data_frame() -> None:
+    rows = [["0.6", "0.3", "0.1"], ["0.2", "0.3", "0.5"]]  # not symmetric: columns must not be taken for rows
+    exact = dn.channel([[Fraction(share) for share in row] for row in rows], epsilon=2)
+    assert dn.channel([[Decimal(share) for share in row] for row in rows], epsilon=2) == exact
+    plain = [[float(share) for share in row] for row in rows]
+    assert dn.channel(pd.DataFrame(plain), epsilon=2) == dn.channel(plain, epsilon=2)
+
+
+@pytest.mark.parametrize("budgets", [[0.05, 6, 6], [0.01] + 63 * [8], [0.0001, 1, 1], [0.001, 1, 2, 3, 4, 5, 6, 7]])
+def test_small_budgets_have_a_table_that_keeps_them(budgets: list[float]) -> None:
+    survey = dn.krr(symbols=len(budgets), epsilon=dict(enumerate(budgets)))
+    found = survey.privacy()
+    pairs = combinations(range(len(budgets)), 2)
+    assert all(max(found.between(x, y), found.between(y, x)) <= min(budgets[x], budgets[y]) for x, y in pairs)
+    assert found.largest > 1.99 * budgets[0]  # what two answers may differ by that are each within the smallest of it
 
 
 def test_an_unused_column_stays_so() -> None:
@@ -372,7 +403,9 @@ def test_refusals_in_full() -> None:
         Budgets([0, 1, 1], [1, 2], [0, 1], [[136, 1, 60], [156, 60, 40]], width=8)
     with pytest.raises(SurveyError, match=", got more; move them closer together, or use a larger budget"):
         Budgets([0, 1, 1], [1, "1.2"], [0, 1], [[136, 0, 60], [156, 60, 40]], width=8)
-    with pytest.raises(SurveyError, match="epsilon must be budgets that 64-bit weights can keep, got 1e-09 to 30; use"):
+    with pytest.raises(
+        SurveyError, match="epsilon must be budgets that 64-bit weights can keep, got 1e-09 to 30; use more"
+    ):
         dn.krr(symbols=3, epsilon={0: "0.000000001", 1: 30, 2: 30})
 
 

@@ -39,7 +39,8 @@ def _told(description: str | None = None, *, must: str | None = None, **schema: 
 
 # Why something is refused, where one type of problem has many reasons and pages meet them.
 Reason = Literal[
-    "again", "alike", "beginnings", "characters", "control", "empty", "groups", "levels", "many", "past", "slow"
+    "again", "alike", "alphabet", "beginnings", "characters", "control", "empty", "groups", "levels", "many", "past",
+    "slow"
 ]
 
 

@@ -135,8 +135,8 @@ test("what answers are made of goes into the private link and back, and to the s
     assert.deepEqual(readAlphabet(strange), { alphabet: "any", characters: "" });
   assert.equal(searched({ alphabet: "any" }), undefined);
   assert.equal(searched({ alphabet: "own", characters: "" }), undefined);
-  // A word that somebody types there is its letters, never a name of the collector's.
-  assert.equal(searched({ alphabet: "own", characters: "digits" }), "dgist");
+  // As they were typed, so that the collector can refuse a range or a name.
+  assert.equal(searched({ alphabet: "own", characters: "hello, a-z" }), "helo, a-z");
   assert.equal(searched({ alphabet: "domains" }), "domains");
   assert.equal(searched({ alphabet: "letters" }), "letters");
 });

@@ -113,6 +113,7 @@ ENTERED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "candidates alike": ("open/estimate", {"candidates": ["a", "a"]}, "alike"),
     "many candidates": ("searched/discover", {"candidates": [str(number) for number in range(65_537)]}, "many"),
+    "a range of characters": ("searched/discover", {"alphabet": "a-z"}, "alphabet"),
     "characters alone": ("searched/discover", {"alphabet": "digits", "prefixes": ["x"]}, "characters"),
     "a search too early": ("searched/discover", {}, "levels"),
 }

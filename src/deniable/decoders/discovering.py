@@ -170,8 +170,8 @@ def discover(
         The counts, of all levels.
     alphabet
         Characters that texts have: "digits", "domains", "letters" (Latin ones, and blanks), or the characters
-        themselves, each once and letters in their order, so that no word is taken for its letters; a list may have them
-        in any order. Without it all of Unicode but control characters.
+        themselves, each once. A text that is nearly the name of a set is refused, and so is a range such as "a-z"; a
+        list is taken as it is. Without it all of Unicode but control characters.
     prefixes
         Texts one of which every answer begins with, such as "https://".
     candidates

@@ -4,7 +4,9 @@ A beginning is what the cohorts of a level hash: the first bytes of a text, or a
 within a character. Bytes are all as likely as others: nothing here knows a language.
 """
 
+import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from functools import cache
 from string import ascii_letters, digits
 
@@ -13,6 +15,9 @@ from deniable.survey import END, Alphabet
 
 DOMAINS = "abcdefghijklmnopqrstuvwxyz0123456789-."  # characters of a host name (RFC 1123), in small letters
 NAMED = {"digits": digits, "domains": DOMAINS, "letters": ascii_letters + " "}  # sets of characters that have a name
+_OTHER_NAMES = ("alphanumeric", "ascii", "cyrillic", "latin", "lowercase", "numbers", "unicode", "words")  # of sets
+_ALIKE = 0.8  # of a name and what is nearly one (difflib)
+_RANGE = re.compile("[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9]-[0-9]")  # as others write sets of characters
 _CONTROLS = 0x20  # ASCII below it is control characters, which nobody writes
 _ASCII = 0x7F  # the delete character: ASCII from it on is none that people write
 _UPPER = range(0x41, 0x5B)  # capital letters of ASCII, which folded text does not have
@@ -169,26 +174,28 @@ def _characters(answers: Alphabet, given: object) -> list[str]:
     except TypeError:
         letters = []
     single = letters and all(isinstance(c, str) and len(c) == 1 for c in letters)
-    if not single or (found is given and isinstance(given, str) and _is_word(given)):
+    if not single or (found is given and isinstance(given, str) and _is_no_list(given)):
         names = ", ".join(map(repr, NAMED))
         raise DecodeError(
-            f"alphabet must be {names} or single characters, each once and letters in their order, such as 'abc', got "
-            f"{given!r:.80}; no set has that name, and a word is not taken for its letters"
-        ).because("characters")
+            f"alphabet must be {names} or single characters, each once and without ranges, got {given!r:.80}; no set "
+            "has that name: write out the characters, as text or as a list, which is never taken for a name"
+        ).because("alphabet")
     # A blank by itself would be folded away.
     blank = answers.text == "folded"
     return sorted({" " if blank and c.isspace() else str(answers.canonical(c)) for c in letters})
 
 
-def _is_word(text: str) -> bool:
-    """Whether somebody may have meant a name: a character is repeated, or Latin letters alone are not in their order.
+def _is_no_list(text: str) -> bool:
+    """Whether somebody may have meant something else: a set by another name, a word or a range.
 
-    >>> [_is_word(text) for text in ("latin", "hello", "abcABC", "0123abc", "elk", "ekl")]
-    [True, True, False, False, True, False]
+    Characters may have any order: there is none that people write them in.
+
+    >>> [_is_no_list(text) for text in ("domain", "latin", "hello", "a-z", "ashok", "ACTG", "yn-")]
+    [True, True, True, True, False, False, False]
     """
-    if len(set(text)) < len(text):
+    if len(set(text)) < len(text) or _RANGE.search(text):
         return True
-    return text.isascii() and text.isalpha() and [*text] not in (sorted(text), sorted(text, key=str.swapcase))
+    return bool(get_close_matches(text.casefold(), [*NAMED, *_OTHER_NAMES], 1, _ALIKE))
 
 
 def _prefixes(answers: Alphabet, given: object) -> dict[int, set[bytes]]:

@@ -39,8 +39,9 @@ def _told(description: str | None = None, *, must: str | None = None, **schema: 
 
 # Why something is refused, where one type of problem has many reasons and pages meet them.
 Reason = Literal[
-    "again", "alike", "beginnings", "characters", "control", "empty", "groups", "levels", "many", "past", "slow"
-]
+    "again", "alike", "alphabet", "beginnings", "characters", "control", "empty", "groups", "levels", "many", "past",
+    "slow",
+]  # fmt: skip
 
 
 class Input(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

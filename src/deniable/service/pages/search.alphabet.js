@@ -20,8 +20,8 @@ export function readAlphabet(hash) {
   return { alphabet, characters: alphabet === "own" ? characters : "" };
 }
 
-/** The same as the collector is asked: a name that it knows, the characters, each once, or nothing for any text. */
+/** As the collector is asked: a name that it knows, the characters as they were named, each once; nothing: any text. */
 export function searched({ alphabet, characters }) {
-  if (alphabet === "own") return [...new Set(characters)].sort().join("") || undefined;
+  if (alphabet === "own") return [...new Set(characters)].join("") || undefined;
   return alphabet === "any" ? undefined : alphabet;
 }

@@ -26,6 +26,13 @@ import { deniability, guarantee, headline, strength, THEY } from "./words.js";
 const PAUSE = 500; // milliseconds after the last key before the planner is asked
 
 const say = (said, kind = "") => fill($("status"), said && el("p", { class: `note ${kind}` }, ...[said].flat()));
+
+/** The same where the button is at the other end of the page: what came of it is brought into view. */
+function sayInView(...said) {
+  say(...said);
+  $("status").scrollIntoView({ block: "nearest" });
+}
+
 const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
 
 function locked(key) {
@@ -308,7 +315,7 @@ class Asking {
       await this.#list();
       if (this.#digests.has(survey.digest) && survey.digest !== this.#replaces) {
         $("create").disabled = false;
-        return say(text("ask.before"));
+        return sayInView(text("ask.before"));
       }
       const rules = {
         results: $("results").value,
@@ -326,7 +333,7 @@ class Asking {
       await this.#list();
     } catch (problem) {
       $("create").disabled = false;
-      say([text("ask.notCreated"), " ", problemText(problem)], "bad");
+      sayInView([text("ask.notCreated"), " ", problemText(problem)], "bad");
     }
   }
 

@@ -201,6 +201,8 @@ def test_results_have_a_section_a_question(answered: Server, watch: Watch, fresh
     asked = [f"{i}. {question.title}" for i, question in enumerate(FORM.questions, 1)]
     pairs = page.locator(".asked h2[id^=pair-]").all_inner_texts()  # of questions that were sent together, below
     assert page.locator(".asked h2").all_inner_texts() == asked + pairs
+    titles = [question.title for question in FORM.questions] + pairs
+    assert page.locator("nav.contents a").all_inner_texts() == titles
     assert len(pairs) == sum(len(part.questions) == 2 for part in FORM.parts)
     smokes = section(page, "smokes")
     assert "of those who were asked left this out" in smokes.inner_text()

@@ -116,7 +116,7 @@ function show(found, kind, n) {
 
 /** A link to copy. */
 function link(id, address) {
-  const field = el("input", { type: "text", readonly: true, id, value: address });
+  const field = el("input", { type: "text", dir: "ltr", readonly: true, id, value: address });
   const button = el("button", { type: "button", class: "plain" }, text("ask.copy"));
   button.addEventListener("click", async () => {
     field.select();
@@ -134,7 +134,7 @@ function link(id, address) {
 /** Where a link leads nowhere for others: that, and what to do. */
 function caution(address) {
   const reach = limits(address);
-  const remedy = () => parts("ask.remedy", { option: el("code", { class: "whole" }, "--public-url") });
+  const remedy = () => parts("ask.remedy", { option: el("code", { class: "whole", dir: "ltr" }, "--public-url") });
   return reach ? el("p", { class: "note", id: "caution" }, reach, " ", ...remedy()) : null;
 }
 

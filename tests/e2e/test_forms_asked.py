@@ -13,7 +13,7 @@ import deniable as dn
 from tests.collector import ADMIN, Server, serving
 from tests.e2e.conftest import PHONE, Open, Watch
 from tests.e2e.forms import FORM, PEOPLE, answered_store
-from tests.e2e.steps import address, ask_for, fits, until, violations
+from tests.e2e.steps import address, ask_for, fits, says, until, violations
 
 
 def build(page: Page, server: Server, title: str) -> None:
@@ -60,7 +60,7 @@ def test_a_form_is_built_by_keyboard_previewed_and_created(server: Server, fresh
     page.keyboard.press("Alt+ArrowUp")
     assert order(page) == ["Do you smoke?", "Why?", "How old are you?"]
     assert "Why?" in page.evaluate("document.activeElement.textContent"), "whoever moves it keeps the focus"
-    page.get_by_text("Moved: now question 2 of 3.").wait_for()
+    says(page, "Moved: now question 2 of 3.")
     page.get_by_role("button", name="Move question 2 down").press("Enter")
     assert order(page)[2] == "Why?"
     page.get_by_role("button", name="Remove question 3").press("Enter")
@@ -77,7 +77,7 @@ def test_a_form_is_built_by_keyboard_previewed_and_created(server: Server, fresh
     page.get_by_role("button", name="Next").press("Enter")
     assert shown.inner_text() == "Do you smoke?"
     assert page.locator("#preview input[type=radio]:disabled").count() == 2
-    page.get_by_text("Leave this out").wait_for()
+    says(page, "Leave this out")
     page.get_by_role("button", name="Next").press("Enter")
     page.get_by_role("button", name="Next").press("Enter")
     assert shown.inner_text() == "Thank you"
@@ -109,7 +109,7 @@ def test_a_form_that_loses_its_second_question_is_a_survey_again(server: Server,
 def test_questions_are_dragged_and_a_form_without_a_title_says_so(server: Server, fresh: Open) -> None:
     page = fresh()
     build(page, server, "")
-    page.get_by_text("Say what the form is called.").wait_for()
+    says(page, "Say what the form is called.")
     assert page.locator("#create").is_disabled()
     handles = page.locator(".questions .handle")
     handles.nth(1).drag_to(page.locator(".questions > li").first)
@@ -138,7 +138,7 @@ def test_a_survey_is_edited_until_somebody_answers(server: Server, fresh: Open) 
     first = created(page)
     mine = page.locator("#surveys li").filter(has_text="Drat")
     mine.get_by_role("button", name="Edit").click()
-    page.get_by_text("You are editing “Drat”, which nobody has answered yet.").wait_for()
+    says(page, "You are editing “Drat”, which nobody has answered yet.")
     assert page.locator("#form-title").input_value() == "Drat"
     page.locator("#form-title").fill("Draft")
     page.locator("#introduction").evaluate("(field) => (field.closest('details').open = true)")
@@ -161,14 +161,14 @@ def test_a_survey_is_edited_until_somebody_answers(server: Server, fresh: Open) 
     sent = server.ask("POST", f"{path}/reports", bytes(16) + wire, kind="application/octet-stream")
     assert sent.json()["accepted"] == 1
     page.locator("#create").click()
-    page.get_by_text("This survey has answers already").wait_for()
+    says(page, "This survey has answers already")
     assert server.ask("GET", path).status == 200
     page.reload()
     mine = page.locator("#surveys li").filter(has_text="Draft")
     mine.wait_for()
     assert mine.get_by_role("button", name="Edit").count() == 0
     mine.get_by_role("button", name="Copy as a new version").click()
-    page.get_by_text("The form is filled in.").wait_for()
+    says(page, "The form is filled in.")
     assert page.locator("#form-title").input_value() == "Draft (2)"
     assert order(page) == ["Do you smoke?", "How old are you?"]
     assert page.locator("#introduction").input_value() == "Hello."
@@ -193,7 +193,7 @@ def test_results_have_a_section_a_question(answered: Server, watch: Watch, fresh
     watch.host = f"http://127.0.0.1:{answered.port}/"
     page = fresh(viewport=PHONE, color_scheme=scheme)
     page.goto(address(answered, f"/results/{FORM.digest}"))
-    page.get_by_text("These results are private.").wait_for()
+    says(page, "These results are private.")
     page.goto(address(answered, f"/results/{FORM.digest}", token=ADMIN))
     section(page, "likes").locator(".chart svg").first.wait_for()
     assert page.locator("h1").inner_text() == "Habits <b>of</b> adults"
@@ -201,6 +201,8 @@ def test_results_have_a_section_a_question(answered: Server, watch: Watch, fresh
     asked = [f"{i}. {question.title}" for i, question in enumerate(FORM.questions, 1)]
     pairs = page.locator(".asked h2[id^=pair-]").all_inner_texts()  # of questions that were sent together, below
     assert page.locator(".asked h2").all_inner_texts() == asked + pairs
+    titles = [question.title for question in FORM.questions] + pairs
+    assert page.locator("nav.contents a").all_inner_texts() == titles
     assert len(pairs) == sum(len(part.questions) == 2 for part in FORM.parts)
     smokes = section(page, "smokes")
     assert "of those who were asked left this out" in smokes.inner_text()
@@ -263,7 +265,7 @@ def test_a_form_that_few_have_answered_waits(server: Server, fresh: Open) -> Non
     build(page, server, "Nobody yet")
     form = created(page)
     page.goto(address(server, f"/results/{form.digest}", token=ADMIN))
-    page.get_by_text("0 of 50 answers so far").wait_for()
+    says(page, "0 of 50 answers so far")
     fits(page)
 
 

@@ -14,7 +14,7 @@ from deniable.noise import DerivedEntropy
 from deniable.service import pages
 from tests.collector import ADMIN, Server, serving
 from tests.e2e.conftest import PHONE, Open, Watch
-from tests.e2e.steps import address, fits, roll, thanked, until, violations
+from tests.e2e.steps import address, fits, roll, says, thanked, until, violations
 
 QUESTION = "Which <i>tree</i> do you like?"
 WRITTEN = {"oak": 2400, "ash": 1800, "elm": 1200, "lime": 500, "fir": 20, "yew": 20}
@@ -215,10 +215,10 @@ def test_too_few_people_are_offered_what_is_possible(server: Server, fresh: Open
     page.locator("#plan .big").wait_for()
     assert page.locator("#sharpness b").first.inner_text() == "3 answers"
     page.locator("#people").fill("999")
-    page.get_by_text("Say how many people will answer: 1,000 or more.").wait_for()
+    says(page, "Say how many people will answer: 1,000 or more.")
     page.locator("#people").fill("1000")
     page.locator("#length").fill("0")
-    page.get_by_text("Say how long an answer may be: 1 to 255 letters.").wait_for()
+    says(page, "Say how long an answer may be: 1 to 255 letters.")
     assert page.locator("#create").is_disabled()
     fits(page)
 
@@ -231,7 +231,7 @@ def test_a_form_says_that_it_finds_nothing_without_a_list(server: Server, fresh:
     page.locator("#q2-question").fill("Do you smoke?")
     page.locator("#q2-answers").fill("no\nyes")
     page.locator("#form-title").fill("Two questions")
-    page.get_by_text("Question 1: A form cannot find answers that nobody listed.").wait_for()
+    says(page, "Question 1: A form cannot find answers that nobody listed.")
     assert page.locator("#create").is_disabled()
 
 

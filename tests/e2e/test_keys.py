@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 
 from tests.collector import ADMIN, Server
 from tests.e2e.conftest import Open
-from tests.e2e.steps import address, ask_for, survey_of, until
+from tests.e2e.steps import address, ask_for, says, survey_of, until
 
 
 def opened(page: Page) -> None:
@@ -121,7 +121,7 @@ def test_a_private_link_opens_its_survey_and_no_other(server: Server, fresh: Ope
     reader.reload()
     reader.locator("#so-far").wait_for()
     reader.goto(address(server, f"/results/{other.digest}"))
-    reader.get_by_text("These results are private.").wait_for()
+    says(reader, "These results are private.")
     reader.goto(address(server, "/"))
     reader.locator("#door").wait_for()
     # The whole link may be pasted where a key is asked for.
@@ -146,7 +146,7 @@ def test_a_key_is_typed_once_and_a_wrong_one_is_not_kept(server: Server, fresh: 
     page.goto(address(server, "/"))
     page.locator("#token").fill("wrong")
     page.get_by_role("button", name="Open").click()
-    page.get_by_text("This key does not open this collector.").wait_for()
+    says(page, "This key does not open this collector.")
     assert page.evaluate("JSON.stringify(sessionStorage)") == "{}"
     assert page.locator("#forget").count() == 0
     hint = page.locator("#door .hint").inner_text()
@@ -182,7 +182,7 @@ def test_a_new_tab_gets_the_key_from_an_open_one_and_all_forget_together(server:
     two.goto(address(server, "/", token=ADMIN))
     opened(two)
     two.evaluate("(key) => (location.hash = new URLSearchParams({ token: key }))", "another")
-    two.get_by_text("This key does not open this collector.").wait_for()
+    says(two, "This key does not open this collector.")
     until(two, "!location.href.includes('token')")
 
 

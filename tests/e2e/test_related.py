@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 import deniable as dn
 from tests.collector import ADMIN, Server
 from tests.e2e.conftest import PHONE, Open
-from tests.e2e.steps import address, fits, thanked, until, violations
+from tests.e2e.steps import address, fits, says, thanked, until, violations
 from tests.e2e.test_forms import asks, pick
 from tests.e2e.test_forms import roll as roll_dice
 
@@ -123,7 +123,7 @@ def test_what_relating_costs_in_privacy_and_how_a_pair_goes(server: Server, fres
     page.get_by_label("How exact the results are.").check()
     part = page.locator("#relate")
     part.get_by_role("button", name=ADDED).click()
-    page.get_by_text("Related, this takes epsilon").wait_for()
+    says(page, "Related, this takes epsilon")
     related, apart = re.findall(r"epsilon ([\d.]+).* take ([\d.]+)\.", page.locator("#relating").inner_text())[0]
     assert float(related) > float(apart) > 0
     fits(page)
@@ -132,10 +132,10 @@ def test_what_relating_costs_in_privacy_and_how_a_pair_goes(server: Server, fres
     page.locator("[aria-expanded=false]").filter(has_text="Do you drink?").click()
     page.locator("input[type=radio][value=open]:visible").check()
     page.locator("input[id$=candidates]:visible").fill("20")
-    page.get_by_text("Questions 1 and 2 cannot be related: people write what they like").wait_for()
+    says(page, "Questions 1 and 2 cannot be related: people write what they like")
     assert part.locator("select").count() == 2
     page.locator("input[type=radio][value=closed]:visible").check()
-    page.get_by_text("Related, this takes epsilon").wait_for()
+    says(page, "Related, this takes epsilon")
     part.get_by_role("button", name="Remove this pair").press("Enter")
     assert page.evaluate("document.activeElement.id") == "relate-add", "the focus is somewhere"
     page.locator("#plan .big").wait_for()
@@ -160,7 +160,7 @@ def test_marks_do_not_count_in_a_pair_and_too_many_answers_are_refused(server: S
     page.locator("#answers").evaluate("(field) => (field.value = [...Array(2000).keys()].join('\\n'))")
     page.locator("#answers").press("End")
     page.locator("#answers").press("Enter")
-    page.get_by_text("together they have 6,000 answers, and 4,096 is the most").wait_for()
+    says(page, "together they have 6,000 answers, and 4,096 is the most")
     assert page.locator("#create").is_disabled()
 
 

@@ -5,7 +5,7 @@ import json
 import sqlite3
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, Route, ViewportSize, expect
 
 import deniable as dn
 from deniable.service.entries import Rules
@@ -18,6 +18,7 @@ from tests.e2e.steps import (
     answer_link,
     choose_and_roll,
     fits,
+    says,
     scripted,
     survey_of,
     thanked,
@@ -51,7 +52,7 @@ def test_texts_and_a_date_from_the_form_to_the_answer_page(server: Server, fresh
     desk.locator("#closes").fill("2031-05-06T20:30")
     desk.get_by_role("button", name="Create the survey").click()
     desk.locator("#made .qr").wait_for()
-    desk.get_by_text("open until 6 May 2031 at 20:30, 0 answers").wait_for()
+    says(desk, "open until 6 May 2031 at 20:30, 0 answers")
     link = desk.locator("#made .link input").first.input_value()
     told = server.ask("GET", f"/v1/surveys/{link.split('/')[-1]}").json()
     assert told["rules"]["closes"] == "2031-05-07T00:30Z"
@@ -85,15 +86,15 @@ def test_close_and_reopen_from_the_list(server: Server, fresh: Open) -> None:
     open_ask(page, server)
     mine = page.locator("#surveys li").filter(has_text=survey.name)
     mine.get_by_role("button", name="Close").click()
-    page.get_by_text("is closed. It takes no answers until you reopen it.").wait_for()
+    says(page, "is closed. It takes no answers until you reopen it.")
     assert state_of(server, survey) == "closed"
     assert "closed, 0 answers" in mine.inner_text()
     other.goto(answer_link(server, survey))
-    other.get_by_text("This survey is closed. It takes no more answers, and nothing was sent.").wait_for()
+    says(other, "This survey is closed. It takes no more answers, and nothing was sent.")
     fits(page)
     assert violations(page) == []
     mine.get_by_role("button", name="Reopen").click()
-    page.get_by_text("is open again.").wait_for()
+    says(page, "is open again.")
     assert state_of(server, survey) == "open"
     other.reload()
     other.locator("#form").wait_for()
@@ -123,15 +124,15 @@ def test_a_date_that_passes_ends_the_survey_on_every_page(server: Server, fresh:
         database.execute("UPDATE survey SET rules = ? WHERE digest = ?", [rules, survey.digest])
     assert state_of(server, survey) == "closed"
     page.get_by_role("button", name="Send this").click()
-    page.get_by_text("closed before your answer arrived. It is not counted.").wait_for()
+    says(page, "closed before your answer arrived. It is not counted.")
     assert page.locator("#until").is_hidden()
     late = fresh(viewport=PHONE)
     late.goto(answer_link(server, survey))
-    late.get_by_text("This survey ended on 2 January 2025 at ").wait_for()
+    says(late, "This survey ended on 2 January 2025 at ")
     assert late.locator("#form").is_hidden()
     asker = fresh()
     asker.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
-    asker.get_by_text("Ended on 2 January 2025 at ").wait_for()
+    says(asker, "Ended on 2 January 2025 at ")
     asker.get_by_role("button", name="Reopen").click()
     asker.get_by_role("button", name="Close", exact=True).wait_for()
     assert state_of(server, survey) == "open"
@@ -147,10 +148,10 @@ def test_texts_and_date_change_later(server: Server, fresh: Open) -> None:
     page.get_by_label("Thank-you").fill("Last.")
     page.get_by_label("Closes on").fill("2020-01-01T10:00")
     page.get_by_role("button", name="Save").click()
-    page.get_by_text("Closes must be in the future").wait_for()
+    says(page, "The closing date must be in the future. To end a survey now, close it.")
     page.get_by_label("Closes on").fill("2031-01-01T10:00")
     page.get_by_role("button", name="Save").click()
-    page.get_by_text("Open until 1 January 2031 at 10:00").wait_for()
+    says(page, "Open until 1 January 2031 at 10:00")
     told = server.ask("GET", f"/v1/surveys/{survey.digest}").json()["rules"]
     assert (told["introduction"], told["thanks"]) == ("First.", "Last.")
     fits(page)
@@ -189,14 +190,14 @@ def test_delete_says_what_goes_and_asks_again_by_keyboard(server: Server, fresh:
     delete.click()
     dialog.get_by_role("button", name="Delete it with its 3 answers").focus()
     page.keyboard.press("Enter")
-    page.get_by_text("“Gone tomorrow?” is deleted with its 3 answers.").wait_for()
+    says(page, "“Gone tomorrow?” is deleted with its 3 answers.")
     assert state_of(server, survey) == "gone"
     assert mine.count() == 0
     gone = fresh(viewport=PHONE)
     gone.goto(answer_link(server, survey))
-    gone.get_by_text("There is no such survey").wait_for()
+    says(gone, "There is no such survey")
     gone.goto(address(server, f"/results/{survey.digest}"))
-    gone.get_by_text("There is no such survey").wait_for()
+    says(gone, "There is no such survey")
 
 
 def test_a_survey_deleted_while_somebody_answers(server: Server, fresh: Open) -> None:
@@ -207,7 +208,7 @@ def test_a_survey_deleted_while_somebody_answers(server: Server, fresh: Open) ->
     choose_and_roll(page, "once")
     assert server.ask("DELETE", f"/v1/surveys/{survey.digest}").status == 200
     page.get_by_role("button", name="Send this").click()
-    page.get_by_text("The survey was deleted before your answer arrived. It is not counted.").wait_for()
+    says(page, "The survey was deleted before your answer arrived. It is not counted.")
 
 
 @pytest.mark.slow
@@ -221,7 +222,7 @@ def test_an_owner_deletes_from_the_results(server: Server, fresh: Open, viewport
         secrets[kind] = made.json()["token"]
     reader = fresh()
     reader.goto(address(server, f"/results/{survey.digest}", token=secrets["read"]))
-    reader.get_by_text("answers so far").wait_for()
+    says(reader, "answers so far")
     assert reader.locator("#manage").is_hidden(), "who reads may do nothing else"
     page = fresh(viewport=viewport)
     page.goto(address(server, f"/results/{survey.digest}", token=secrets["owner"]))
@@ -350,3 +351,20 @@ def test_a_private_link_alone_offers_no_duplicate(server: Server, fresh: Open) -
     assert buttons.all_inner_texts() == ["Close", "Delete"]
     assert page.locator("#manage .actions").inner_text().split() == ["Close", "Delete"], "and no word in between"
     assert violations(page) == []
+
+
+def test_a_page_that_says_something_else_fails_soon(server: Server, fresh: Open) -> None:
+    """Of the tests' own waiting: it says what is there, and a request that takes long is waited for."""
+    page = fresh()
+    page.goto(address(server, "/"))
+    page.locator("#door").wait_for()
+    with pytest.raises(AssertionError, match=r"^the page does not say 'Nobody says this' but .Skip"):
+        says(page, "Nobody says this", rest=0.5)
+
+    def late(route: Route) -> None:
+        page.wait_for_timeout(1500)
+        route.fulfill(body="Late, but there")
+
+    page.route("**/slow", late)
+    page.evaluate("void fetch('/slow').then((found) => found.text()).then((said) => document.body.append(said))")
+    says(page, "Late, but there", rest=0.5)

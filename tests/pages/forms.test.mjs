@@ -1,6 +1,7 @@
 /** Forms on the pages: what the planner is asked, a plan in words, and results question by question. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import "./english.mjs";
@@ -27,6 +28,7 @@ import {
   sectionsOf,
   skippedWords,
 } from "../../src/deniable/service/pages/form.rows.js";
+import { numbersOf } from "../../src/deniable/service/pages/form.shown.js";
 import { draftOf, editOf } from "../../src/deniable/service/pages/surveys.js";
 
 const SETTINGS = { goal: "error", people: "1000", error: "5", epsilon: "1", limits: ["0.001", "12"] };
@@ -135,6 +137,17 @@ test("what a form costs is what the parts of a device cost together", () => {
       "others may be seen for what they are.",
   );
   assert.equal(seenWords(MADE, { seen: [] }), "");
+});
+
+test("a form of every kind of part has a channel in numbers, within its budget", async () => {
+  const vectors = JSON.parse(readFileSync(new URL("../vectors/forms.json", import.meta.url), "utf8"));
+  for (const { title, text } of vectors) {
+    const form = JSON.parse(text);
+    const { odds, lifetime, seen } = await numbersOf({ form });
+    const most = Math.exp(form.epsilon) * (1 + 1e-9);
+    assert.ok(odds > 1 && odds <= lifetime && lifetime <= most, `${title}: ${odds}, ${lifetime}`);
+    assert.equal(seen.length > 0, /^(uneven|designs)$/.test(title), title);
+  }
 });
 
 const PLAN = {

@@ -96,7 +96,12 @@ test("the template of Python is filled: titles, words of the legend in the page'
     assert.ok(text.includes('"title":"Alter"') && text.includes('"title":"Raucht"'));
     assert.ok(text.includes("sicher mehr als durch Zufall") && !text.includes("surely"));
     assert.ok(spec.description.startsWith("Kreuztabelle von Alter nach Raucht"));
-    assert.equal(fitted(templates, what, { width: 600, dark: true }).width, 600);
+    const wide = fitted(templates, what, { width: 600, dark: true });
+    assert.equal(wide.width, 600);
+    const legends = [wide, fitted(templates, what, { width: 320, dark: true })].map((one) =>
+      /"columns":1/.test(JSON.stringify(one)),
+    );
+    assert.deepEqual(legends, [false, true], "on a phone a line a sentence");
   } finally {
     read("en", "en-GB");
   }

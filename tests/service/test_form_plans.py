@@ -17,7 +17,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {"name": "often", "title": "How often?", "ordered": ["never", "seldom", "often"]},
     {"name": "age", "title": "How old are you?", "number": ["18", "90"], "step": "1", "outside": "refuse"},
     {"name": "ill", "title": "What was found?", "symbols": ["no", "flu", "hiv"], "sensitive": ["hiv"]},
-    {"name": "city", "title": "Where do you live?", "candidates": 20, "text": "exact"},
+    {"name": "city", "title": "Where do you live?", "candidates": 20, "text": "exact", "skip": True},
 ]
 LONG = {"name": "x", "symbols": ["a"] * 5000}
 UNNAMED = {"name": "not a word", "symbols": ["a", "b"]}
@@ -36,7 +36,7 @@ def test_a_form_of_every_kind_is_planned_at_a_budget() -> None:
     msgspec.convert(found, PlannedForm)
     assert (form.name, form.epsilon <= 3, found["found"]) == ("Health", True, "error")
     assert [question.title for question in form.questions] == [one["title"] for one in QUESTIONS]
-    assert [question.skip for question in form.questions] == [True, False, False, False, False]
+    assert [question.skip for question in form.questions] == [True, False, False, False, True]
     assert form.part_of("often").survey.symbols == ("never", "seldom", "often")
     scale = form.part_of("age").survey.alphabet.bins
     assert scale is not None

@@ -154,7 +154,8 @@ class PlannedPart:
     def _request(self) -> PlanRequest:
         question = self.part.questions[0]
         is_open = question.alphabet.is_open
-        listed = {"candidates": self.candidates} if is_open else {"symbols": len(question.answers)}
+        texts = None if self.candidates is None else self.candidates + question.skip  # "no answer" is one more
+        listed = {"candidates": texts} if is_open else {"symbols": len(question.answers)}
         return ask(n=2, max_error=0.5, confidence=self.confidence, name=question.title or question.name, **listed)
 
     @cached_property
@@ -165,7 +166,7 @@ class PlannedPart:
             found = families(request.size, is_open=request.is_open, limits=PlanLimits(), hidden=hidden)
             if not request.is_open:  # a cohort would tell devices apart, for little
                 found = [one for one in found if "cohorts" not in one.parameters]
-            if skip:  # of others the form makes subset selection
+            if skip and not request.is_open:  # of others the form makes subset selection; to texts it adds one more
                 found = [one for one in found if set(one.parameters) <= {"size"}]
         else:
             found = single_family(survey.title, self._survey_at, self._mechanism_at, survey.columns)

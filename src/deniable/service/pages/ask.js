@@ -26,6 +26,13 @@ import { deniability, guarantee, headline, strength, THEY } from "./words.js";
 const PAUSE = 500; // milliseconds after the last key before the planner is asked
 
 const say = (said, kind = "") => fill($("status"), said && el("p", { class: `note ${kind}` }, ...[said].flat()));
+
+/** The same where the button is at the other end of the page: what came of it is brought into view. */
+function sayInView(...said) {
+  say(...said);
+  $("status").scrollIntoView({ block: "nearest" });
+}
+
 const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
 
 function locked(key) {
@@ -109,7 +116,7 @@ function show(found, kind, n) {
 
 /** A link to copy. */
 function link(id, address) {
-  const field = el("input", { type: "text", readonly: true, id, value: address });
+  const field = el("input", { type: "text", dir: "ltr", readonly: true, id, value: address });
   const button = el("button", { type: "button", class: "plain" }, text("ask.copy"));
   button.addEventListener("click", async () => {
     field.select();
@@ -127,7 +134,7 @@ function link(id, address) {
 /** Where a link leads nowhere for others: that, and what to do. */
 function caution(address) {
   const reach = limits(address);
-  const remedy = () => parts("ask.remedy", { option: el("code", { class: "whole" }, "--public-url") });
+  const remedy = () => parts("ask.remedy", { option: el("code", { class: "whole", dir: "ltr" }, "--public-url") });
   return reach ? el("p", { class: "note", id: "caution" }, reach, " ", ...remedy()) : null;
 }
 
@@ -308,7 +315,7 @@ class Asking {
       await this.#list();
       if (this.#digests.has(survey.digest) && survey.digest !== this.#replaces) {
         $("create").disabled = false;
-        return say(text("ask.before"));
+        return sayInView(text("ask.before"));
       }
       const rules = {
         results: $("results").value,
@@ -326,7 +333,7 @@ class Asking {
       await this.#list();
     } catch (problem) {
       $("create").disabled = false;
-      say([text("ask.notCreated"), " ", problemText(problem)], "bad");
+      sayInView([text("ask.notCreated"), " ", problemText(problem)], "bad");
     }
   }
 

@@ -17,8 +17,11 @@ import { atMost } from "./words.js";
 
 /** The form that the client answers, checked, and of each part its kind and its channel. */
 export async function prepare(fields) {
-  const [form] = await Promise.all([readForm(fields), fetched([load("form"), styled()])]);
-  const byName = new Map([...fields.questions, ...(fields.public ?? [])].map((question) => [question.name, question]));
+  const asked = [...fields.questions, ...(fields.public ?? [])];
+  // Before anything is asked: a request in between would fail offline, and tell how far somebody came.
+  const scaled = asked.some(({ alphabet }) => alphabet.kind === "number") && [import("./near.js"), load("near")];
+  const [form] = await Promise.all([readForm(fields), fetched([load("form"), styled(), ...(scaled || [])])]);
+  const byName = new Map(asked.map((question) => [question.name, question]));
   const shown = await Promise.all(fields.parts.map((part, place) => partOf(form.parts[place], part, byName)));
   return Object.assign(form, { byName, shown });
 }

@@ -172,16 +172,12 @@ export class FormResults {
 }
 
 /** A link to a section: it moves the focus and leaves the address alone, which may hold candidates. */
-function entry({ element }) {
+function entry({ element, title }) {
   const heading = element.querySelector("h2");
   const go = (event) => {
     event.preventDefault();
     heading.focus();
     heading.scrollIntoView();
   };
-  return el(
-    "li",
-    {},
-    el("a", { href: `#${heading.id}`, dir: "auto", onclick: go }, heading.textContent.replace(/^\S+ /, "")),
-  );
+  return el("li", {}, el("a", { href: `#${heading.id}`, dir: "auto", onclick: go }, title));
 }

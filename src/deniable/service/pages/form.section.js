@@ -76,6 +76,10 @@ export class QuestionSection {
     return !this.#about.open || this.candidates.length > 0;
   }
 
+  get title() {
+    return this.#about.title;
+  }
+
   get shares() {
     return this.#shares;
   }

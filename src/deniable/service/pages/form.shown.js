@@ -1,6 +1,7 @@
 /** The plan of a form on the Ask page: the words and tables of form.plan.js as elements. */
 
 import { $, el, fill, table } from "./common.js";
+import { readForm } from "./form.min.js";
 import { expertTables, formNumbers, guaranteeWords, sharpnessRows, spendingWords, surveyOf } from "./form.plan.js";
 import { kindOf } from "./kinds.js";
 import { text } from "./texts.js";
@@ -8,9 +9,10 @@ import { deniability, headline, strength, THEY } from "./words.js";
 
 /** The channel of a planned form in numbers. */
 export async function numbersOf({ form }) {
+  const read = readForm(form);
   const parts = await Promise.all(
-    form.parts.map(async (part) => {
-      const survey = surveyOf(form, part);
+    form.parts.map(async (part, place) => {
+      const survey = { ...surveyOf(form, part), made: read.parts[place] };
       return (await kindOf(survey)).numbers(survey);
     }),
   );

@@ -104,6 +104,7 @@ export class PairSection {
     const named = (question) => question.title || question.name;
     const sides = () => (this.#turned ? [pair[1], pair[0]] : pair);
     const title = text("pairs.title", { first: named(pair[0]), second: named(pair[1]) });
+    this.title = title;
     const id = `pair-${pair[0].name}-${pair[1].name}`;
     this.#table = new TableSection({
       ask: (more, how) => ask({ rows: sides()[0].name, columns: sides()[1].name, ...more }, how),

@@ -58,6 +58,8 @@ export function fitted(templates, what, { width, dark }) {
       part.columns = !narrow ? 4 : long ? 1 : 2;
       part.labelLimit ??= 0;
     }
+    // Whole sentences, of which one is a line on a phone.
+    if (narrow && part.orient === "bottom" && part.labelLimit === 0) part.columns = 1;
     if (narrow && part.tickCount === 8) part.tickCount = 4;
     if (narrow && part.title?.length > 36) part.title = inTwo(part.title);
   });

@@ -87,6 +87,7 @@ def rooms_imported(tree: ast.AST) -> set[str]:
     return {part[1] for part in parts if part[0] == "deniable" and len(part) > 1 and part[1] in ROOMS}
 
 
+@cache
 def draw_map() -> dict[str, set[str]]:
     """room -> the rooms it imports, itself left out."""
     drawn: dict[str, set[str]] = {}

@@ -9,7 +9,7 @@ import pytest
 
 from deniable.mechanisms import Mechanism
 from deniable.survey import Encoding
-from tests.docs.test_imports import SOURCE, files, room_of
+from tests.docs.test_imports import SOURCE, files, parsed, room_of
 
 ASKING = {"isinstance", "issubclass"}
 
@@ -68,7 +68,7 @@ def ladders(tree: ast.AST, room: str) -> Iterator[tuple[int, str]]:
 
 def found_in(path: Path) -> list[str]:
     place = path.relative_to(SOURCE)
-    return [f"{place}:{line}: {why}" for line, why in ladders(ast.parse(path.read_text()), room_of(path))]
+    return [f"{place}:{line}: {why}" for line, why in ladders(parsed(path), room_of(path))]
 
 
 def test_no_room_asks_which_mechanism_or_encoding_it_has() -> None:

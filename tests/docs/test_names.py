@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.docs.test_imports import SOURCE, files, room_of
+from tests.docs.test_imports import SOURCE, files, parsed, room_of
 
 # Models of `service/models.py` that have the name of the value which they show, or of the choice among such values.
 SHOWN = {"Constraint", "Decoder", "Diagnostics", "Difference", "Estimate", "Group", "Plan", "PlanRequest"}
@@ -62,7 +62,7 @@ def shared(modules: Iterable[tuple[str, ast.Module]]) -> dict[str, set[str]]:
 
 
 def test_no_class_has_the_name_of_one_in_another_room() -> None:
-    found = shared((room_of(path), ast.parse(path.read_text())) for path in files())
+    found = shared((room_of(path), parsed(path)) for path in files())
     assert {name: rooms for name, rooms in found.items() if name not in SHOWN} == {}
     assert set(found) == SHOWN, "these are no longer shared"
     assert all(len(rooms) == 2 and "service" in rooms for rooms in found.values())

@@ -2,11 +2,10 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
-from tests.docs.test_imports import SOURCE
+from tests.docs.test_imports import SOURCE, files, parsed
 from tests.docs.test_ladders import names_in, texts_in
 
 ROOT = SOURCE.parents[1]
@@ -46,7 +45,7 @@ def filled(keyword: ast.keyword) -> bool:
 def files_that(what: object) -> list[str]:
     assert callable(what)
     paths = [path for folder in (SOURCE, *MORE) for path in sorted(folder.rglob("*.py"))]
-    return [path.relative_to(ROOT).as_posix() for path in paths if what(ast.parse(path.read_text()))]
+    return [path.relative_to(ROOT).as_posix() for path in paths if what(parsed(path))]
 
 
 def test_one_file_redraws_a_line() -> None:
@@ -54,7 +53,7 @@ def test_one_file_redraws_a_line() -> None:
 
 
 def test_one_class_reports_progress() -> None:
-    tree = ast.parse((ROOT / REPORTER).read_text())
+    tree = parsed(ROOT / REPORTER)
     assert [node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))] == ["Reporter"]
 
 
@@ -62,7 +61,8 @@ def test_one_file_aligns_columns() -> None:
     # It pads by columns of the terminal, not by characters, so the search for the usual ways finds nothing of it. A
     # matrix of epsilons prints itself on a device, where there is no command line, a regression as statsmodels does.
     assert files_that(aligns) == ["src/deniable/relations/shown_regression.py", "src/deniable/survey/privacy.py"]
-    pads = [path for path in files_that(lambda tree: "columns_of" in names_in(tree)) if Path(path).parts[0] == "src"]
+    near = [path for path in files() if "columns_of" in path.read_text()]
+    pads = [path.relative_to(ROOT).as_posix() for path in near if "columns_of" in names_in(parsed(path))]
     assert pads == [PRINTER]
 
 

@@ -1,7 +1,6 @@
 /** Charts in every language: no word of a template stays English, and numbers and dates are the language's own. */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { numberLocale, timeLocale } from "../../src/deniable/service/pages/chart.language.js";
 import { heatMap } from "../../src/deniable/service/pages/pairs.js";
@@ -9,10 +8,9 @@ import { planChart } from "../../src/deniable/service/pages/planning.js";
 import { densityChart, meansChart } from "../../src/deniable/service/pages/quantities.js";
 import { filled } from "../../src/deniable/service/pages/specification.js";
 import { read } from "./english.mjs";
+import { chartTemplates } from "./python.mjs";
 
-const CODE = "from deniable.service.pages.bundle import make; print(make()['charts.json'])";
-const PYTHON = process.env.PYTHON ?? ".venv/bin/python";
-const templates = JSON.parse(execFileSync(PYTHON, ["-c", CODE], { encoding: "utf8" }));
+const templates = chartTemplates();
 const CHARTS = Object.keys(templates).filter((name) => templates[name].layer);
 
 const TABLE = { cells: [], rows: { symbols: [] }, columns: { symbols: [] }, level: 0.95, n: 9, independence: {} };

@@ -1,13 +1,13 @@
 /** Every text in every language: the same keys, the same places for values, none unused; and no text anywhere else. */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { chosen } from "../../src/deniable/service/pages/languages.js";
 import { ALPHABETS } from "../../src/deniable/service/pages/search.alphabet.js";
 import { learn, number, parts, percentage, series, speak, text } from "../../src/deniable/service/pages/texts.js";
 import { read, textsOf } from "./english.mjs";
+import { chartTemplates, python } from "./python.mjs";
 
 const PAGES = new URL("../../src/deniable/service/pages/", import.meta.url);
 const LANGUAGES = ["en", "de", "ar"];
@@ -93,13 +93,10 @@ function asked(source) {
 // What is looked up by a word of Python's: the types of problems, and the words in the templates of charts.
 const SAID = `
 import json
-from deniable.service.pages.bundle import make
 from tests.service.test_problem_texts import reasons, stated
-print(json.dumps([sorted(word.replace("-", "_") for word in stated()), sorted(reasons()), make()["charts.json"]]))`;
-const [problems, reasons, charts] = JSON.parse(
-  execFileSync(process.env.PYTHON ?? ".venv/bin/python", ["-c", SAID], { encoding: "utf8" }),
-);
-const { words, ...templates } = JSON.parse(charts);
+print(json.dumps([sorted(word.replace("-", "_") for word in stated()), sorted(reasons())]))`;
+const [problems, reasons] = python(SAID);
+const { words, ...templates } = chartTemplates();
 const drawn = JSON.stringify(templates);
 const wanted = [
   ...Object.values(sources).flatMap(asked),

@@ -2,11 +2,11 @@
 
 import "./elements.mjs";
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { called } from "../../src/deniable/service/pages/common.js";
 import { alternatives, mechanismWords } from "../../src/deniable/service/pages/planning.js";
 import { read } from "./english.mjs";
+import { python } from "./python.mjs";
 
 const SAID = `
 import json
@@ -16,9 +16,7 @@ print(json.dumps({
     "titles": sorted({survey.title for survey in [*SMALL.values(), *LARGE.values()]}),
     "plan": _plan({"n": 2000, "symbols": ["a", "b", "c", "d"], "sensitive": ["a"], "max_error": 0.05}),
 }))`;
-const said = JSON.parse(
-  execFileSync(process.env.PYTHON ?? ".venv/bin/python", ["-c", SAID], { encoding: "utf8", maxBuffer: 1 << 26 }),
-);
+const said = python(SAID);
 const ENGLISH = /[a-z]{3}|[a-z]{2} [a-z]/;
 const all = () => [
   ...said.titles.map(called),

@@ -1,7 +1,6 @@
 /** The results page: rows of charts, windows of time, charts as they are drawn, and what it says while it waits. */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { decoderKey } from "../../src/deniable/service/pages/common.js";
 
@@ -29,6 +28,7 @@ import {
 import { filled, fitted, inTwo } from "../../src/deniable/service/pages/specification.js";
 import { has } from "../../src/deniable/service/pages/texts.js";
 import { read } from "./english.mjs";
+import { python } from "./python.mjs";
 
 const estimate = (symbol, probability, raw_low = probability - 0.1, raw_high = probability + 0.1) => ({
   symbol,
@@ -305,8 +305,7 @@ test("every decoder and constraint of the library has a name in each language", 
     "kinds = base.Decoder, constraints.Constraint",
     "print(json.dumps([[one.__name__ for one in kind.__subclasses__()] for kind in kinds]))",
   ].join("\n");
-  const python = process.env.PYTHON ?? ".venv/bin/python";
-  const [decoders, kinds] = JSON.parse(execFileSync(python, ["-c", code], { encoding: "utf8" }));
+  const [decoders, kinds] = python(code);
   assert.ok(decoders.length > 5 && kinds.length > 2);
   for (const name of decoders) assert.ok(has(decoderKey(name)), name);
   for (const name of kinds) assert.ok(has(`desk.constraint_${name.toLowerCase()}`), name);

@@ -1,23 +1,18 @@
 /** The pages' scripts and style sheets as files: what the collector leaves out of them is nothing but how they look. */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { transformSync } from "../../clients/js/node_modules/esbuild/lib/main.js";
+import { python } from "./python.mjs";
 
 const PAGES = new URL("../../src/deniable/service/pages/", import.meta.url);
 const names = readdirSync(PAGES).filter((name) => /\.(js|css)$/.test(name));
 const SENT = `
-import json, sys
+import json
 from deniable.service.pages import _read
-print(json.dumps({name: _read(name).decode() for name in sys.argv[1:]}))`;
-const sent = JSON.parse(
-  execFileSync(process.env.PYTHON ?? ".venv/bin/python", ["-c", SENT, ...names], {
-    encoding: "utf8",
-    maxBuffer: 1 << 26,
-  }),
-);
+print(json.dumps({name: _read(name).decode() for name in ${JSON.stringify(names)}}))`;
+const sent = python(SENT);
 
 /** A program or a sheet without its looks: two that differ in nothing else are the same here. */
 const bare = (name, source) =>

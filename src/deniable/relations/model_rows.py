@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DataError, DecodeError
-from deniable.relations.collapsing import CollapsedRows, reports_of
+from deniable.relations.collapsing import CollapsedRows, reports_of, whole_numbers
 from deniable.relations.likelihoods import report_likelihoods
 from deniable.relations.outcome_models import Logit, Normal, OutcomeModel
 from deniable.survey import Survey
@@ -24,7 +24,7 @@ def row_likelihoods(
     symbols: tuple[Any, ...],
     always: object,
 ) -> tuple[Floats, tuple[Any, ...]]:
-    which = [None] * len(rows.counts) if group is None else rows.table[group].to_pylist()
+    which = [None] * len(rows.counts) if group is None else whole_numbers(rows.table[group]).to_pylist()
     if unknown := {str(key) for key in which} - {str(key) for key in surveys}:
         raise DataError(f"column {group!r} must hold groups that have a survey, got {sorted(unknown)[0]!r:.40}")
     size = len(symbols) + (always is not None)
@@ -68,29 +68,55 @@ def place_of(names: tuple[Any, ...], value: object, what: str) -> int:
     return names.index(value)
 
 
+def in_given_order(frame: Any, data: Any) -> Any:
+    """Categories in the order that a pandas table gave them: the first one that anybody has is the reference.
+
+    >>> import pandas as pd
+    >>> given = pd.DataFrame({"size": pd.Categorical(["s", "l"], categories=["s", "m", "l"])})
+    >>> in_given_order(pd.DataFrame({"size": ["l", "s"]}), given)["size"].cat.categories.tolist()
+    ['s', 'l']
+    """
+    import pandas as pd
+
+    for name in frame.columns if isinstance(data, pd.DataFrame) else ():
+        if isinstance(data[name].dtype, pd.CategoricalDtype):
+            held = set(frame[name])
+            order = [value for value in data[name].cat.categories if value in held]
+            frame[name] = pd.Categorical(frame[name], categories=order)
+    return frame
+
+
 def model_matrices(right: str, frame: Any, rows: CollapsedRows, hidden: Any, extra: list[str]) -> tuple[Any, ...]:
     """The model matrix for each value of a hidden covariate, and what is known of that covariate."""
     import formulaic
 
-    def matrix(given: Any) -> Any:
+    def matrix(given: Any) -> tuple[Any, Floats]:
         try:
             with np.errstate(all="ignore"):  # of numbers that are not finite, which are refused in a sentence
-                return formulaic.model_matrix(right, given)
+                made = formulaic.model_matrix(right, given)
+            values = np.asarray(made, float)
         except Exception as failure:
-            raise DataError(f"formula must be computable from the data: {failure}") from None
+            dates = [column for column in given if given[column].dtype.kind in "mM"]
+            more = f"; make a number of the times in {dates[0]!r}, such as a year" if dates else ""
+            raise DataError(f"formula must be computable from the data: {failure}{more}") from None
+        if gone := len(given) - len(values):
+            raise DataError(
+                f"covariates must be finite numbers, got none in {gone:,} distinct rows: is it a logarithm of what is "
+                "not positive? leave those rows out"
+            )
+        return made, values
 
     if hidden is None:
-        made = matrix(frame)
-        return (np.asarray(made, float),), made.model_spec, list(made.columns), (), None, None
+        made, values = matrix(frame)
+        return (values,), made.model_spec, list(made.columns), (), None, None
     name, survey = hidden
     cohorts, responses = reports_of(survey, rows.table, extra)
-    values = tuple(survey.symbols)
-    likely = report_likelihoods(survey, cohorts, responses, values)
+    answers = tuple(survey.symbols)
+    likely = report_likelihoods(survey, cohorts, responses, answers)
     import pandas as pd
 
-    long = pd.concat([frame.assign(**{name: value}) for value in values], ignore_index=True)
-    made = matrix(long)
-    parts = tuple(np.split(np.asarray(made, float), len(values)))
+    made, values = matrix(pd.concat([frame.assign(**{name: answer}) for answer in answers], ignore_index=True))
+    parts = tuple(np.split(values, len(answers)))
     # Columns that do not depend on the hidden covariate are its own covariates.
     same = np.all([np.isclose(part, parts[0]).all(axis=0) for part in parts], axis=0)
     clear = parts[0][:, same]
@@ -99,7 +125,7 @@ def model_matrices(right: str, frame: Any, rows: CollapsedRows, hidden: Any, ext
     ):
         clear = np.column_stack([np.ones(len(clear)), clear])
     (clear,), _, _ = well_conditioned([clear], Logit(2, 0))
-    return parts, made.model_spec, list(made.columns), (name, values), likely, clear
+    return parts, made.model_spec, list(made.columns), (name, answers), likely, clear
 
 
 def well_conditioned(x: Sequence[Floats], model: OutcomeModel) -> tuple[tuple[Floats, ...], Floats, Floats]:
@@ -134,10 +160,14 @@ def _mean_square_root(x: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum((x**2).mean(axis=0), 1e-300)))
 
 
-def covariates_of(spec: Any, frame: Any, offset: str | None) -> tuple[Floats, Floats]:
+def covariates_of(spec: Any, table: Any, offset: str | None) -> tuple[Floats, Floats]:
     """The model matrix and the offset of other rows than those that were fitted."""
     from formulaic.errors import DataMismatchWarning
 
+    frame = table.to_pandas(date_as_object=False)
+    for name, (_, state) in spec.encoder_state.items():
+        if "categories" in state and name in frame:  # whole numbers would be taken for amounts
+            frame[name] = frame[name].astype(object)
     try:
         with warnings.catch_warnings():  # of values that were not fitted, which would be taken for the first one
             warnings.simplefilter("error", DataMismatchWarning)

@@ -8,14 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DecodeError, require
-from deniable.relations.collapsing import CollapsedRows, collapsed, outcome_columns
+from deniable.relations.collapsing import CollapsedRows, collapsed
 from deniable.relations.estimating import STARTS, Estimated, estimated, in_other_units
 from deniable.relations.fitted_regression import Regression
 from deniable.relations.formulas import STATEFUL, read_formula
+from deniable.relations.given_tables import outcome_columns
 from deniable.relations.likelihoods import outcome_symbols
 from deniable.relations.model_rows import (
     bin_edges,
     check_covariates,
+    in_given_order,
     model_matrices,
     offset_of,
     place_of,
@@ -59,7 +61,7 @@ def regress(
         As "smokes ~ age + C(region)"; on the left the column of reports. Formulas are those of `formulaic`.
         Transforms that look at all rows, as center(age), see each row once, however many people it stands for.
     data : table, path or mapping
-        pandas, Polars, Arrow, DuckDB or Spark, a Parquet file, or a mapping of columns. The outcome's column has
+        pandas, Polars, Arrow, DuckDB or Spark, a Parquet or CSV file, or a mapping of columns. The outcome's column has
         reports: cell numbers, packed bytes or `Report` objects; with several cohorts and cell numbers a column `cohort`
         beside it. For `dn.design` it has what people said.
     survey : Survey, or mapping of group to Survey
@@ -125,8 +127,8 @@ def regress(
         raise DecodeError("surveys of all groups must have the same answers; got different ones")
     if missing not in ("drop", "raise"):
         raise DecodeError(f"missing must be 'drop' or 'raise', got {missing!r}")
-    if starts < 0:
-        raise DecodeError(f"starts must be at least 0, got {starts}; it is how many searches follow the first")
+    if not isinstance(starts, int) or starts < 0:
+        raise DecodeError(f"starts must be a whole number from 0 on, got {starts!r}; so many searches follow the first")
     hidden = _one_hidden(randomized)
     reports = outcome_columns(data, name, first)
     if hidden and hidden[0] not in used:
@@ -137,7 +139,9 @@ def regress(
     apart = STATEFUL.search(right) is not None
     rows = collapsed(data, keys, weights=weights, counts=counts, missing=missing, apart=apart)
     likely, names = row_likelihoods(rows, reports, surveys, group, symbols, noncompliance)
-    frame = rows.table.select([c for c in keys if c not in reports]).to_pandas()
+    frame = in_given_order(
+        rows.table.select([c for c in keys if c not in reports]).to_pandas(date_as_object=False), data
+    )
     x, spec, terms, hidden_values, hidden_likely, clear = model_matrices(right, frame, rows, hidden, extra)
     check_covariates(x[0] if len(x) == 1 else np.concatenate(x), terms, rows.people)
     shift = np.zeros(len(frame)) if offset is None else offset_of(frame, offset)

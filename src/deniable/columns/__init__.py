@@ -15,7 +15,7 @@ from deniable.columns.form_counting import count_form_table, count_forms
 from deniable.columns.form_tables import FormTable, privatize_forms
 from deniable.columns.numbers import SpelledNumbers, Unencodable, bins_of
 from deniable.columns.randomizing import Answers, privatize, refreshed, samplers
-from deniable.columns.said import count_said, said_codes
+from deniable.columns.said import count_said, places_said, said_codes
 from deniable.columns.table import ReportTable
 from deniable.columns.tallying import count
 
@@ -40,6 +40,7 @@ __all__ = [
     "count_said",
     "encodable_rows",
     "keys_of",
+    "places_said",
     "privatize",
     "privatize_forms",
     "projective_digits",

@@ -1,12 +1,13 @@
 """What a regression sees of its rows: how likely each report is, the covariates, and what is refused of them."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.columns import places_said
 from deniable.errors import DataError, DecodeError
 from deniable.relations.collapsing import CollapsedRows, reports_of, whole_numbers
 from deniable.relations.likelihoods import report_likelihoods
@@ -19,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 def row_likelihoods(
     rows: CollapsedRows,
     columns: list[str],
-    surveys: dict[Any, Survey],
+    surveys: Mapping[Any, Survey | None],
     group: str | None,
     symbols: tuple[Any, ...],
     always: object,
@@ -34,18 +35,19 @@ def row_likelihoods(
         if not len(places):
             raise DataError(f"every group must have reports, got none of {key!r}")
         part = rows.table.take(places)
-        cohorts, responses = reports_of(survey, part, columns)
-        likely[places, : len(symbols)] = report_likelihoods(survey, cohorts, responses, symbols)
-        if always is not None:
-            if (
-                not survey.mechanism.one_column
-                or survey.cohorts > 1
-                or survey.columns != len(survey.mechanism.said or symbols)
-            ):
+        if survey is None:
+            said, responses = symbols, _open_answers(part[columns[0]], symbols, columns[0])
+            likely[places, : len(symbols)] = np.eye(len(symbols))[responses]
+        else:
+            said = survey.mechanism.said or symbols
+            cohorts, responses = reports_of(survey, part, columns)
+            likely[places, : len(symbols)] = report_likelihoods(survey, cohorts, responses, symbols)
+            as_they_are = survey.mechanism.one_column and survey.cohorts == 1 and survey.columns == len(said)
+            if always is not None and not as_they_are:
                 raise DecodeError(
                     "noncompliance must be modelled for answers that are said as they are; use dn.design or dn.krr"
                 )
-            said = survey.mechanism.said or symbols
+        if always is not None:
             likely[places, -1] = responses == place_of(said, always, "noncompliance")
     if always is None:
         return likely, symbols
@@ -56,8 +58,19 @@ def row_likelihoods(
     return likely, (*symbols, f"(always {always})")
 
 
-def _law(survey: Survey) -> list[list[int]]:
-    return [list(survey.mechanism.weights((cell,))) for cell in range(survey.cells)]
+def _law(survey: Survey | None) -> list[list[int]]:
+    return [] if survey is None else [list(survey.mechanism.weights((cell,))) for cell in range(survey.cells)]
+
+
+def _open_answers(column: Any, symbols: tuple[Any, ...], name: str) -> npt.NDArray[np.int64]:
+    """The place of each answer of people who were asked without a design."""
+    found = places_said(symbols, column)
+    if (found < 0).any():
+        told = ", ".join(map(repr, symbols[:8]))
+        raise DataError(
+            f"column {name!r} must hold {told} (or their places from 0) of who was asked openly, got others"
+        )
+    return found
 
 
 def place_of(names: tuple[Any, ...], value: object, what: str) -> int:

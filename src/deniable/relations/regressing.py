@@ -35,7 +35,7 @@ def regress(
     formula: str,
     data: Any,
     *,
-    survey: Survey | Mapping[Any, Survey],
+    survey: Survey | Mapping[Any, Survey | None],
     candidates: Iterable[object] | None = None,
     randomized: Mapping[str, Survey] | None = None,
     group: str | None = None,
@@ -65,7 +65,8 @@ def regress(
         reports: cell numbers, packed bytes or `Report` objects; with several cohorts and cell numbers a column `cohort`
         beside it. For `dn.design` it has what people said.
     survey : Survey, or mapping of group to Survey
-        What the reports answer; with `group`, the survey of each value of that column.
+        What the reports answer; with `group`, the survey of each value of that column, or None for people who were
+        asked openly: their column has the answers, or 0, 1, ... for them.
     candidates : iterable, optional
         The answers to look for, where the survey takes any text. Everybody is taken to have one of them.
     randomized : mapping of str to Survey, optional
@@ -121,9 +122,10 @@ def regress(
     require("to use deniable.regress", "relations")
     name, right, used = read_formula(formula)
     surveys = _surveys(survey, group)
-    first = next(iter(surveys.values()))
+    randomised = [each for each in surveys.values() if each is not None]
+    first = randomised[0]
     symbols = outcome_symbols(first, candidates)
-    if any(outcome_symbols(each, candidates) != symbols for each in surveys.values()):
+    if any(outcome_symbols(each, candidates) != symbols for each in randomised):
         raise DecodeError("surveys of all groups must have the same answers; got different ones")
     if missing not in ("drop", "raise"):
         raise DecodeError(f"missing must be 'drop' or 'raise', got {missing!r}")
@@ -171,13 +173,15 @@ def regress(
     )  # fmt: skip
 
 
-def _surveys(survey: Any, group: str | None) -> dict[Any, Survey]:
+def _surveys(survey: Any, group: str | None) -> dict[Any, Survey | None]:
     if isinstance(survey, Mapping):
         if group is None:
             raise DecodeError("group must name the column that says which survey a row answered, got none")
         if len(survey) < 2:
             raise DecodeError(f"survey must have two groups or more where it is a mapping, got {len(survey)}")
-        return {key: Survey.check(each) for key, each in survey.items()}
+        if all(each is None for each in survey.values()):
+            raise DecodeError("survey must have a group whose answers were randomised, got None for all of them")
+        return {key: None if each is None else Survey.check(each) for key, each in survey.items()}
     if group is not None:
         raise DecodeError("survey must be a mapping of groups to surveys where group= is given, got one survey")
     return {None: Survey.check(survey, "pass it as survey=")}

@@ -447,6 +447,45 @@ def test_always_no_is_found_with_two_groups() -> None:
     assert low < 0.15 < high
 
 
+@pytest.mark.parametrize("spelled", ["numbers", "words"])
+def test_people_who_were_asked_openly_are_a_group(spelled: str) -> None:
+    """A survey experiment as of plagiarism: some are asked directly. Equal to direct maximum likelihood."""
+    survey = DESIGNS["crosswise"]
+    data = people(survey)
+    rr = np.arange(4000) % 2
+    old, same = data["old"], data["said"] == "same"
+    yes = np.random.default_rng(8).random(4000) < 1 / (1 + np.exp(1.5 - 0.5 * old))
+    said = np.where(rr, same, yes).astype(int)
+    if spelled == "words":
+        said = np.where(rr, data["said"], np.where(yes, "yes", "no"))
+    rows = {"y": said, "old": old, "rr": rr, "asked": np.where(rr, "crosswise", "openly")}
+    fit = dn.regress("y ~ old + rr", rows, survey={"openly": None, "crosswise": survey}, group="asked")
+    x = np.column_stack([np.ones(4000), old, rr])
+    start, slope = np.where(rr, 0.75, 0.0), np.where(rr, -0.5, 1.0)
+    heard = np.where(rr, same, yes)
+
+    def score(b: Any) -> Any:
+        share = 1 / (1 + np.exp(-x @ b))
+        chance = start + slope * share
+        each = np.where(heard, 1 / chance, -1 / (1 - chance)) * slope * share * (1 - share)
+        return x.T @ each
+
+    assert fit.params.to_numpy() == pytest.approx(root(score, [-1.0, 0.5, 0.0], tol=1e-12).x, abs=1e-6)
+
+
+def test_who_was_asked_openly_is_no_survey_alone() -> None:
+    rows = BASE | {"g": ["a", "b"] * 40}
+    for surveys, told in (
+        ({"a": None, "b": None}, "survey must have a group whose answers were randomised, got None for all"),
+        (
+            {"a": None, "b": dn.design("warner", p=0.7, symbols=["nein", "ja"])},
+            "must hold 'nein', 'ja' .or their places",
+        ),
+    ):
+        with pytest.raises(dn.DeniableError, match=told):
+            dn.regress("said ~ x", rows, survey=surveys, group="g")
+
+
 def test_information_without_a_direction_is_infinite() -> None:
     found, unknown = covariance(np.diag([1.0, -1e-3]), np.eye(2))
     assert unknown.tolist() == [False, True]

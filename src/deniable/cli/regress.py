@@ -17,7 +17,7 @@ def add(commands: Commands) -> None:
         _run,
         help="how an answer depends on other columns",
         description=(
-            "A regression on a Parquet file whose column on the left of the formula has reports:\n\n"
+            "A regression on a Parquet or CSV file whose column on the left of the formula has reports:\n\n"
             "  deniable regress survey.json 'smokes ~ age + C(region)' rows.parquet\n\n"
             "Logit for answers of a list, linear for numbers. Standard errors are robust with --weights, --clusters\n"
             "or --strata. Where groups answered different surveys, name the column of the group, and each survey:\n\n"
@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
         help="the survey file that the reports answer; with --group VALUE=FILE for each",
     )
     parser.add_argument("formula", metavar="FORMULA", help="as 'smokes ~ age + C(region)'")
-    parser.add_argument("data", metavar="FILE", help="a Parquet file")
+    parser.add_argument("data", metavar="FILE", help="a Parquet or CSV file")
     parser.symbols("candidates", "answers to look for, where the survey is open")
     parser.option("--randomized", "COLUMN=FILE", "a covariate whose column has reports, too, and its survey file")
     parser.option("--group", "COLUMN", "the column that says which survey a row answered")

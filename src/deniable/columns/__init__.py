@@ -24,7 +24,7 @@ from deniable.columns.form_counting import count_form_table, count_forms
 from deniable.columns.form_tables import FormTable, privatize_forms
 from deniable.columns.numbers import SpelledNumbers, Unencodable, bins_of
 from deniable.columns.randomizing import Answers, privatize, refreshed, samplers
-from deniable.columns.said import count_said, said_codes
+from deniable.columns.said import count_said, places_said, said_codes
 from deniable.columns.table import ReportTable
 from deniable.columns.tallying import count
 
@@ -50,6 +50,7 @@ __all__ = [
     "encodable_rows",
     "fixed_words",
     "keys_of",
+    "places_said",
     "privatize",
     "privatize_forms",
     "projective_digits",

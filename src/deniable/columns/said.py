@@ -11,7 +11,7 @@ from deniable.errors import WireError
 from deniable.survey import Survey
 from deniable.tally import Tally
 
-__all__ = ["count_said", "said_codes"]
+__all__ = ["count_said", "places_said", "said_codes"]
 
 
 def said_codes(survey: Survey, column: Any) -> npt.NDArray[np.int64]:
@@ -24,24 +24,33 @@ def said_codes(survey: Survey, column: Any) -> npt.NDArray[np.int64]:
     >>> said_codes(dn.design("crosswise", p=0.25), ["same", None, "different", 1, "yes"]).tolist()
     [1, -1, 0, 1, -2]
     """
+    return places_said(survey.mechanism.said, column)
+
+
+def places_said(said: tuple[Any, ...], column: Any) -> npt.NDArray[np.int64]:
+    """The same for any names.
+
+    >>> places_said(("no", "yes"), ["yes", 0, float("inf")]).tolist()
+    [1, 0, -2]
+    """
     import pyarrow as pa
 
     try:
         array = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column, from_pandas=True)
     except pa.ArrowException:  # text and numbers in one column
-        return np.array([_place(survey.mechanism.said, value) for value in column], np.int64)
+        return np.array([_place(said, value) for value in column], np.int64)
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
-    values = [_place(survey.mechanism.said, value) for value in array.dictionary.to_pylist()]
+    values = [_place(said, value) for value in array.dictionary.to_pylist()]
     places = np.array([*values, -1], np.int64)
     return np.asarray(places[np.asarray(array.indices.fill_null(len(values)))])
 
 
-def _place(said: tuple[str | int, ...], value: object) -> int:
+def _place(said: tuple[Any, ...], value: object) -> int:
     if value is None or (isinstance(value, float) and value != value):
         return -1
-    if isinstance(value, float) and value == int(value):
+    if isinstance(value, float) and value.is_integer():
         value = int(value)  # pandas turns whole numbers with gaps into these
     if not isinstance(value, bool) and value in said:
         return said.index(value)

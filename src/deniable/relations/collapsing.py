@@ -1,7 +1,6 @@
 """Rows of a regression: tables of any kind, collapsed to counts of rows that are equal in all that the model sees."""
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from deniable.columns import check_digest, said_codes
 from deniable.errors import DataError, WireError
+from deniable.relations.given_tables import check_names, read_table
 from deniable.reports import Report
 from deniable.survey import Survey
 from deniable.tally import refused_rows
@@ -39,7 +39,7 @@ def collapsed(
     Parameters
     ----------
     data : table, path or mapping
-        pandas, Polars, Arrow, DuckDB, Spark, a Parquet file, or a mapping of columns.
+        pandas, Polars, Arrow, DuckDB, Spark, a Parquet or CSV file, or a mapping of columns.
     keys : sequence of str
         The columns that the model sees.
     weights, counts : str, optional
@@ -113,73 +113,6 @@ def _dropped(before: int, people: int, missing: str) -> int:
     return before - people
 
 
-def read_table(data: Any, wanted: Sequence[str]) -> Any:
-    """Some columns of a table as an Arrow table; packed reports in place of `Report` objects.
-
-    >>> read_table({"a": [1, 2], "b": [3, 4]}, ["b"]).column_names
-    ['b']
-    """
-    import pyarrow as pa
-
-    if isinstance(data, (str, os.PathLike)):
-        import pyarrow.parquet as pq
-
-        _check_names(_parquet_names(data), wanted)
-        try:
-            return pq.read_table(data, columns=list(wanted))
-        except (pa.ArrowException, OSError) as problem:
-            raise _not_parquet(data, problem) from None
-    if isinstance(data, Mapping):
-        _check_names(list(data), wanted)
-        columns = {name: _column(data[name]) for name in wanted}
-        if len({len(column) for column in columns.values()}) > 1:
-            told = ", ".join(f"{len(column):,} in {name!r}" for name, column in columns.items())
-            raise DataError(f"columns must be of one length, got {told}")
-        return pa.table(columns)
-    if hasattr(data, "columns") and hasattr(data, "iloc"):  # pandas
-        _check_names([str(name) for name in data.columns], wanted)
-        return pa.table({name: _column(data[name]) for name in wanted})
-    if hasattr(data, "__arrow_c_stream__"):
-        table = pa.table(data)
-        _check_names(table.column_names, wanted)
-        return table.select(list(wanted))
-    raise DataError(
-        "data must be a pandas, Polars or Arrow table, a Parquet file or a mapping of columns, got "
-        f"{type(data).__name__}"
-    )
-
-
-def _parquet_names(path: str | os.PathLike[str]) -> list[str]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return list(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError) as problem:
-        raise _not_parquet(path, problem) from None
-
-
-def _not_parquet(path: str | os.PathLike[str], problem: Exception) -> DataError:
-    return DataError(f"data must be a Parquet file or a table, got {os.fspath(path)!r}: {problem}")
-
-
-def _column(values: Any) -> Any:
-    import pyarrow as pa
-
-    if isinstance(values, str) or not hasattr(values, "__len__"):
-        raise DataError(f"columns must be lists of values, got {type(values).__name__}; put a single one into a list")
-    if len(values) and isinstance(next(iter(values)), Report):
-        values = [None if value is None else value.pack() for value in values]
-    return pa.array(values, from_pandas=True)
-
-
-def _check_names(names: Sequence[str], wanted: Sequence[str]) -> None:
-    for name in wanted:
-        if name not in names:
-            shown = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
-            raise DataError(f"formula and options must name columns of the data, got {name!r}; there are {shown}")
-
-
 def _without_missing(table: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -220,28 +153,28 @@ def _numbers(table: Any, name: str, what: str) -> Floats:
 
 def _spark_counts(frame: Any, wanted: Sequence[str], counts: str | None) -> Any:
     """One group-by on Spark: the distinct rows, and how many people each has."""
-    _check_names(frame.columns, wanted)
+    check_names(frame.columns, wanted)
     keys = [name for name in wanted if name != counts]
     grouped = frame.groupBy(*keys)
     found = grouped.count() if counts is None else grouped.sum(counts)
     return found.toDF(*keys, "__people").toArrow()
 
 
-def outcome_columns(data: Any, name: str, survey: Survey) -> list[str]:
-    """The columns that hold the reports of an outcome: its own, and that of cohorts where there are several.
+def whole_numbers(column: Any) -> Any:
+    """A column of floating-point numbers that are all whole as integers: pandas has made them where some are missing.
 
-    >>> import deniable as dn
-    >>> outcome_columns({"smokes": []}, "smokes", dn.warner(epsilon=1))
-    ['smokes']
+    >>> import pyarrow as pa
+    >>> whole_numbers(pa.array([1.0, 0.0])).type, whole_numbers(pa.array([0.5])).type
+    (DataType(int64), DataType(double))
     """
-    if survey.cohorts == 1:
-        return [name]
-    names = list(data) if isinstance(data, Mapping) else [str(n) for n in getattr(data, "columns", ())]
-    if hasattr(data, "column_names"):
-        names = list(data.column_names)
-    if isinstance(data, (str, os.PathLike)):
-        names = _parquet_names(data)
-    return [name, *[other for other in (f"{name}_cohort", "cohort") if other in names][:1]]
+    import pyarrow as pa
+
+    if not pa.types.is_floating(column.type):
+        return column
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column
 
 
 def reports_of(survey: Survey, table: Any, columns: Sequence[str]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -281,16 +214,20 @@ def reports_of(survey: Survey, table: Any, columns: Sequence[str]) -> tuple[npt.
             f"column {columns[0]!r} must hold packed reports, or have a column 'cohort' or {columns[0] + '_cohort'!r} "
             f"beside it, for a survey of {survey.cohorts} cohorts"
         )
-    cohorts = table[columns[1]].to_numpy() if len(columns) > 1 else np.zeros(table.num_rows, np.int64)
+    cohorts = whole_numbers(table[columns[1]]).to_numpy() if len(columns) > 1 else np.zeros(table.num_rows, np.int64)
     if bits:
         if not binary:
-            raise WireError(f"column {columns[0]!r} must hold reports of this survey as bytes, got {column.type}")
+            raise WireError(
+                f"column {columns[0]!r} must hold reports of this survey as bytes, got {column.type}; a CSV file has "
+                "none, write Parquet"
+            )
         width = survey.report_format.response.size
         payload = b"".join(column.to_pylist())
         if len(payload) != width * len(column):
             raise WireError(f"column {columns[0]!r} must hold {width} bytes a report, got other lengths")
         responses: npt.NDArray[Any] = np.frombuffer(payload, np.uint8).reshape(len(column), width)
     else:
+        column = whole_numbers(column)
         if not (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
             raise WireError(
                 f"column {columns[0]!r} must hold reports of the survey (numbers of cells, or packed bytes), got "

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DecodeError
-from deniable.relations.collapsing import read_table
 from deniable.relations.fitting import maximise, share_limits
+from deniable.relations.given_tables import read_table
 from deniable.relations.model_rows import covariates_of
 from deniable.relations.outcome_models import OutcomeModel
 from deniable.relations.problem import ReportLikelihood
@@ -256,7 +256,7 @@ class Regression:
             raise DecodeError("data must be given where a covariate is randomised: nobody's value of it is known")
         x, shift = self.problem.x[0], self.problem.offset
         if data is not None:
-            x, shift = covariates_of(self.spec, read_table(data, self.columns).to_pandas(), self.offset_name)
+            x, shift = covariates_of(self.spec, read_table(data, self.columns), self.offset_name)
             x = x / self.scale
         size = self.problem.outcome_size
         theta, cov = self.theta[:size], self._finite()[:size, :size]
@@ -312,7 +312,7 @@ class Regression:
             slopes = np.einsum("i,isp->sp", known, self.model.share_slopes(self.theta[:size], x, shift))[None]
             some = known @ self.model.shares(self.theta[:size], x, shift)
             (low,), (high,) = self._limits(some[None], slopes, self._finite()[:size, :size], level)
-            high = np.minimum(high + w[open_rows].sum(), 1.0)
+            low, high = np.minimum(low, shares), np.minimum(high + w[open_rows].sum(), 1.0)
         return pd.DataFrame({"share": shares, "low": low, "high": high}, index=[str(a) for a in self.answers])
 
     def _check_independent(self) -> None:

@@ -5,7 +5,7 @@ same kind of people with different dice have shares of what is said that are lin
 yes, always no. Least squares, weighted by how exactly each share is known, solves for them without bias.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from deniable.decoders import Estimate, project
+from deniable.decoders import Estimate
 from deniable.errors import DecodeError
 from deniable.tally import Tally
 from deniable.theory import expected_loss
@@ -39,8 +39,8 @@ class GroupShares:
         Confidence limits of the shares for a level.
     null : callable
         The covariance in a population with other shares, for the test of independence.
-    support : ndarray
-        How often each kind of report was seen.
+    support : tuple
+        For each survey that was asked: its digest, how many reports, and how often each kind of report was seen.
     is_whole : bool
         Whether the shares add up to one.
     """
@@ -52,7 +52,7 @@ class GroupShares:
     covariance: Floats
     limits: Callable[[float], Floats]
     null: Callable[[Floats], Floats]
-    support: Floats
+    support: tuple[tuple[str, int, Floats], ...]
     is_whole: bool
 
 
@@ -78,7 +78,7 @@ def group_of(estimate: Estimate) -> GroupShares:
         estimate.covariance,
         lambda level: estimate.intervals(level, exact=False),
         null,
-        support_of(estimate),
+        ((survey.digest, estimate.n, support_of(estimate)),),
         closed,
     )
 
@@ -94,6 +94,24 @@ def support_of(estimate: Estimate) -> Floats:
     if len(counts) == 1:
         return np.asarray(counts.ravel(), np.float64)
     return np.asarray(estimate.design.adjoint(counts.astype(np.float64))[: len(estimate.symbols)])
+
+
+def expected_counts(groups: Sequence[GroupShares]) -> Floats:
+    """How often each kind of report is expected if all groups have one distribution.
+
+    Groups that were asked with one survey then have the reports of all of them together, each its share.
+
+    >>> import deniable as dn
+    >>> survey = dn.krr(["no", "yes"], epsilon=2)
+    >>> expected_counts([group_of(dn.decode(dn.Tally(survey, [row]))) for row in ([20, 0], [10, 10])]).tolist()
+    [15.0, 5.0, 15.0, 5.0]
+    """
+    every = [each for group in groups for each in group.support]
+    shares = {}
+    for digest, _, _ in every:
+        alike = [(n, counts) for other, n, counts in every if other == digest]
+        shares[digest] = sum(counts for _, counts in alike) / sum(n for n, _ in alike)
+    return np.concatenate([n * shares[digest] for digest, n, _ in every])
 
 
 def with_always(name: Any, tallies: object, always: object) -> GroupShares:
@@ -156,13 +174,24 @@ def with_always(name: Any, tallies: object, always: object) -> GroupShares:
         (*symbols, f"(always {always})"),
         sum(tally.n for tally in every),
         raw,
-        project(raw),
+        _nearest(free, information),
         covariance,
         limits,
         lambda pooled: covariance,
-        np.concatenate([np.asarray(tally.counts[0], np.float64) for tally in every]),
+        tuple((tally.survey.digest, tally.n, np.asarray(tally.counts[0], np.float64)) for tally in every),
         True,
     )
+
+
+def _nearest(free: Floats, information: Floats) -> Floats:
+    """The shares of least squares, weighted as the estimate is, none below zero: nearly those of maximum likelihood."""
+    from scipy.optimize import nnls
+
+    root = np.linalg.cholesky(information).T
+    heavy = 1e3 * np.linalg.norm(root)  # the weight of the rule that all shares add up to one
+    rows = np.vstack([np.column_stack([root, np.zeros(len(free))]), np.full(len(free) + 1, heavy)])
+    found, _ = nnls(rows, np.append(root @ free, heavy))
+    return np.asarray(found / found.sum())
 
 
 def _check(tally: Tally) -> None:

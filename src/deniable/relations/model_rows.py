@@ -1,14 +1,15 @@
 """What a regression sees of its rows: how likely each report is, the covariates, and what is refused of them."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.columns import places_said
 from deniable.errors import DataError, DecodeError
-from deniable.relations.collapsing import CollapsedRows, reports_of
+from deniable.relations.collapsing import CollapsedRows, reports_of, whole_numbers
 from deniable.relations.likelihoods import report_likelihoods
 from deniable.relations.outcome_models import Logit, Normal, OutcomeModel
 from deniable.survey import Survey
@@ -19,12 +20,12 @@ Floats = npt.NDArray[np.float64]
 def row_likelihoods(
     rows: CollapsedRows,
     columns: list[str],
-    surveys: dict[Any, Survey],
+    surveys: Mapping[Any, Survey | None],
     group: str | None,
     symbols: tuple[Any, ...],
     always: object,
 ) -> tuple[Floats, tuple[Any, ...]]:
-    which = [None] * len(rows.counts) if group is None else rows.table[group].to_pylist()
+    which = [None] * len(rows.counts) if group is None else whole_numbers(rows.table[group]).to_pylist()
     if unknown := {str(key) for key in which} - {str(key) for key in surveys}:
         raise DataError(f"column {group!r} must hold groups that have a survey, got {sorted(unknown)[0]!r:.40}")
     size = len(symbols) + (always is not None)
@@ -34,18 +35,19 @@ def row_likelihoods(
         if not len(places):
             raise DataError(f"every group must have reports, got none of {key!r}")
         part = rows.table.take(places)
-        cohorts, responses = reports_of(survey, part, columns)
-        likely[places, : len(symbols)] = report_likelihoods(survey, cohorts, responses, symbols)
-        if always is not None:
-            if (
-                not survey.mechanism.one_column
-                or survey.cohorts > 1
-                or survey.columns != len(survey.mechanism.said or symbols)
-            ):
+        if survey is None:
+            said, responses = symbols, _open_answers(part[columns[0]], symbols, columns[0])
+            likely[places, : len(symbols)] = np.eye(len(symbols))[responses]
+        else:
+            said = survey.mechanism.said or symbols
+            cohorts, responses = reports_of(survey, part, columns)
+            likely[places, : len(symbols)] = report_likelihoods(survey, cohorts, responses, symbols)
+            as_they_are = survey.mechanism.one_column and survey.cohorts == 1 and survey.columns == len(said)
+            if always is not None and not as_they_are:
                 raise DecodeError(
                     "noncompliance must be modelled for answers that are said as they are; use dn.design or dn.krr"
                 )
-            said = survey.mechanism.said or symbols
+        if always is not None:
             likely[places, -1] = responses == place_of(said, always, "noncompliance")
     if always is None:
         return likely, symbols
@@ -56,8 +58,19 @@ def row_likelihoods(
     return likely, (*symbols, f"(always {always})")
 
 
-def _law(survey: Survey) -> list[list[int]]:
-    return [list(survey.mechanism.weights((cell,))) for cell in range(survey.cells)]
+def _law(survey: Survey | None) -> list[list[int]]:
+    return [] if survey is None else [list(survey.mechanism.weights((cell,))) for cell in range(survey.cells)]
+
+
+def _open_answers(column: Any, symbols: tuple[Any, ...], name: str) -> npt.NDArray[np.int64]:
+    """The place of each answer of people who were asked without a design."""
+    found = places_said(symbols, column)
+    if (found < 0).any():
+        told = ", ".join(map(repr, symbols[:8]))
+        raise DataError(
+            f"column {name!r} must hold {told} (or their places from 0) of who was asked openly, got others"
+        )
+    return found
 
 
 def place_of(names: tuple[Any, ...], value: object, what: str) -> int:
@@ -68,29 +81,55 @@ def place_of(names: tuple[Any, ...], value: object, what: str) -> int:
     return names.index(value)
 
 
+def in_given_order(frame: Any, data: Any) -> Any:
+    """Categories in the order that a pandas table gave them: the first one that anybody has is the reference.
+
+    >>> import pandas as pd
+    >>> given = pd.DataFrame({"size": pd.Categorical(["s", "l"], categories=["s", "m", "l"])})
+    >>> in_given_order(pd.DataFrame({"size": ["l", "s"]}), given)["size"].cat.categories.tolist()
+    ['s', 'l']
+    """
+    import pandas as pd
+
+    for name in frame.columns if isinstance(data, pd.DataFrame) else ():
+        if isinstance(data[name].dtype, pd.CategoricalDtype):
+            held = set(frame[name])
+            order = [value for value in data[name].cat.categories if value in held]
+            frame[name] = pd.Categorical(frame[name], categories=order)
+    return frame
+
+
 def model_matrices(right: str, frame: Any, rows: CollapsedRows, hidden: Any, extra: list[str]) -> tuple[Any, ...]:
     """The model matrix for each value of a hidden covariate, and what is known of that covariate."""
     import formulaic
 
-    def matrix(given: Any) -> Any:
+    def matrix(given: Any) -> tuple[Any, Floats]:
         try:
             with np.errstate(all="ignore"):  # of numbers that are not finite, which are refused in a sentence
-                return formulaic.model_matrix(right, given)
+                made = formulaic.model_matrix(right, given)
+            values = np.asarray(made, float)
         except Exception as failure:
-            raise DataError(f"formula must be computable from the data: {failure}") from None
+            dates = [column for column in given if given[column].dtype.kind in "mM"]
+            more = f"; make a number of the times in {dates[0]!r}, such as a year" if dates else ""
+            raise DataError(f"formula must be computable from the data: {failure}{more}") from None
+        if gone := len(given) - len(values):
+            raise DataError(
+                f"covariates must be finite numbers, got none in {gone:,} distinct rows: is it a logarithm of what is "
+                "not positive? leave those rows out"
+            )
+        return made, values
 
     if hidden is None:
-        made = matrix(frame)
-        return (np.asarray(made, float),), made.model_spec, list(made.columns), (), None, None
+        made, values = matrix(frame)
+        return (values,), made.model_spec, list(made.columns), (), None, None
     name, survey = hidden
     cohorts, responses = reports_of(survey, rows.table, extra)
-    values = tuple(survey.symbols)
-    likely = report_likelihoods(survey, cohorts, responses, values)
+    answers = tuple(survey.symbols)
+    likely = report_likelihoods(survey, cohorts, responses, answers)
     import pandas as pd
 
-    long = pd.concat([frame.assign(**{name: value}) for value in values], ignore_index=True)
-    made = matrix(long)
-    parts = tuple(np.split(np.asarray(made, float), len(values)))
+    made, values = matrix(pd.concat([frame.assign(**{name: answer}) for answer in answers], ignore_index=True))
+    parts = tuple(np.split(values, len(answers)))
     # Columns that do not depend on the hidden covariate are its own covariates.
     same = np.all([np.isclose(part, parts[0]).all(axis=0) for part in parts], axis=0)
     clear = parts[0][:, same]
@@ -99,7 +138,7 @@ def model_matrices(right: str, frame: Any, rows: CollapsedRows, hidden: Any, ext
     ):
         clear = np.column_stack([np.ones(len(clear)), clear])
     (clear,), _, _ = well_conditioned([clear], Logit(2, 0))
-    return parts, made.model_spec, list(made.columns), (name, values), likely, clear
+    return parts, made.model_spec, list(made.columns), (name, answers), likely, clear
 
 
 def well_conditioned(x: Sequence[Floats], model: OutcomeModel) -> tuple[tuple[Floats, ...], Floats, Floats]:
@@ -134,10 +173,14 @@ def _mean_square_root(x: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum((x**2).mean(axis=0), 1e-300)))
 
 
-def covariates_of(spec: Any, frame: Any, offset: str | None) -> tuple[Floats, Floats]:
+def covariates_of(spec: Any, table: Any, offset: str | None) -> tuple[Floats, Floats]:
     """The model matrix and the offset of other rows than those that were fitted."""
     from formulaic.errors import DataMismatchWarning
 
+    frame = table.to_pandas(date_as_object=False)
+    for name, (_, state) in spec.encoder_state.items():
+        if "categories" in state and name in frame:  # whole numbers would be taken for amounts
+            frame[name] = frame[name].astype(object)
     try:
         with warnings.catch_warnings():  # of values that were not fitted, which would be taken for the first one
             warnings.simplefilter("error", DataMismatchWarning)

@@ -8,14 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import DecodeError, require
-from deniable.relations.collapsing import CollapsedRows, collapsed, outcome_columns
+from deniable.relations.collapsing import CollapsedRows, collapsed
 from deniable.relations.estimating import STARTS, Estimated, estimated, in_other_units
 from deniable.relations.fitted_regression import Regression
 from deniable.relations.formulas import STATEFUL, read_formula
+from deniable.relations.given_tables import outcome_columns
 from deniable.relations.likelihoods import outcome_symbols
 from deniable.relations.model_rows import (
     bin_edges,
     check_covariates,
+    in_given_order,
     model_matrices,
     offset_of,
     place_of,
@@ -33,7 +35,7 @@ def regress(
     formula: str,
     data: Any,
     *,
-    survey: Survey | Mapping[Any, Survey],
+    survey: Survey | Mapping[Any, Survey | None],
     candidates: Iterable[object] | None = None,
     randomized: Mapping[str, Survey] | None = None,
     group: str | None = None,
@@ -59,11 +61,12 @@ def regress(
         As "smokes ~ age + C(region)"; on the left the column of reports. Formulas are those of `formulaic`.
         Transforms that look at all rows, as center(age), see each row once, however many people it stands for.
     data : table, path or mapping
-        pandas, Polars, Arrow, DuckDB or Spark, a Parquet file, or a mapping of columns. The outcome's column has
+        pandas, Polars, Arrow, DuckDB or Spark, a Parquet or CSV file, or a mapping of columns. The outcome's column has
         reports: cell numbers, packed bytes or `Report` objects; with several cohorts and cell numbers a column `cohort`
         beside it. For `dn.design` it has what people said.
     survey : Survey, or mapping of group to Survey
-        What the reports answer; with `group`, the survey of each value of that column.
+        What the reports answer; with `group`, the survey of each value of that column, or None for people who were
+        asked openly: their column has the answers, or 0, 1, ... for them.
     candidates : iterable, optional
         The answers to look for, where the survey takes any text. Everybody is taken to have one of them.
     randomized : mapping of str to Survey, optional
@@ -119,14 +122,15 @@ def regress(
     require("to use deniable.regress", "relations")
     name, right, used = read_formula(formula)
     surveys = _surveys(survey, group)
-    first = next(iter(surveys.values()))
+    randomised = [each for each in surveys.values() if each is not None]
+    first = randomised[0]
     symbols = outcome_symbols(first, candidates)
-    if any(outcome_symbols(each, candidates) != symbols for each in surveys.values()):
+    if any(outcome_symbols(each, candidates) != symbols for each in randomised):
         raise DecodeError("surveys of all groups must have the same answers; got different ones")
     if missing not in ("drop", "raise"):
         raise DecodeError(f"missing must be 'drop' or 'raise', got {missing!r}")
-    if starts < 0:
-        raise DecodeError(f"starts must be at least 0, got {starts}; it is how many searches follow the first")
+    if not isinstance(starts, int) or starts < 0:
+        raise DecodeError(f"starts must be a whole number from 0 on, got {starts!r}; so many searches follow the first")
     hidden = _one_hidden(randomized)
     reports = outcome_columns(data, name, first)
     if hidden and hidden[0] not in used:
@@ -137,7 +141,9 @@ def regress(
     apart = STATEFUL.search(right) is not None
     rows = collapsed(data, keys, weights=weights, counts=counts, missing=missing, apart=apart)
     likely, names = row_likelihoods(rows, reports, surveys, group, symbols, noncompliance)
-    frame = rows.table.select([c for c in keys if c not in reports]).to_pandas()
+    frame = in_given_order(
+        rows.table.select([c for c in keys if c not in reports]).to_pandas(date_as_object=False), data
+    )
     x, spec, terms, hidden_values, hidden_likely, clear = model_matrices(right, frame, rows, hidden, extra)
     check_covariates(x[0] if len(x) == 1 else np.concatenate(x), terms, rows.people)
     shift = np.zeros(len(frame)) if offset is None else offset_of(frame, offset)
@@ -167,13 +173,15 @@ def regress(
     )  # fmt: skip
 
 
-def _surveys(survey: Any, group: str | None) -> dict[Any, Survey]:
+def _surveys(survey: Any, group: str | None) -> dict[Any, Survey | None]:
     if isinstance(survey, Mapping):
         if group is None:
             raise DecodeError("group must name the column that says which survey a row answered, got none")
         if len(survey) < 2:
             raise DecodeError(f"survey must have two groups or more where it is a mapping, got {len(survey)}")
-        return {key: Survey.check(each) for key, each in survey.items()}
+        if all(each is None for each in survey.values()):
+            raise DecodeError("survey must have a group whose answers were randomised, got None for all of them")
+        return {key: None if each is None else Survey.check(each) for key, each in survey.items()}
     if group is not None:
         raise DecodeError("survey must be a mapping of groups to surveys where group= is given, got one survey")
     return {None: Survey.check(survey, "pass it as survey=")}

@@ -41,16 +41,27 @@ def fit_as_text(fit: Any) -> str:
     bounds, p = fit.conf_int().to_numpy(), np.ravel(np.asarray(fit.pvalues).T)
     names = [" ".join(name) if isinstance(name, tuple) else str(name) for name in fit.names]
     wide = max(len(name) for name in [*names, "coefficient"])
+    letter = "t" if np.isfinite(fit.freedom) else "z"
     lines += [
         "=" * (wide + 65),
-        f"{'':<{wide}} {'coef':>11} {'std err':>10} {'z':>8} {'P>|z|':>7} {'[0.025':>11} {'0.975]':>11}",
+        f"{'':<{wide}} {'coef':>11} {'std err':>10} {letter:>8} {f'P>|{letter}|':>7} {'[0.025':>11} {'0.975]':>11}",
     ]
-    if not fit.is_linear and len(fit.others) == 1:
-        lines.insert(3, f"log odds of {fit.others[0]} against {fit.answers[fit.base]}")
+    if not fit.is_linear:
+        asked = fit.others[0] if len(fit.others) == 1 else "each answer"
+        lines.insert(3, f"log odds of {asked} against {fit.answers[fit.base]}")
     for place, name in enumerate(names):
         z = params[place] / errors[place]
         lines.append(
-            f"{name:<{wide}} {params[place]:>11.4f} {errors[place]:>10.4f} {z:>8.3f} {p[place]:>7.3f} "
-            f"{bounds[place, 0]:>11.4f} {bounds[place, 1]:>11.4f}"
+            f"{name:<{wide}} {_number(params[place]):>11} {_number(errors[place]):>10} {z:>8.3f} {p[place]:>7.3f} "
+            f"{_number(bounds[place, 0]):>11} {_number(bounds[place, 1]):>11}"
         )
     return "\n".join([*lines, "=" * (wide + 65), *fit.notes])
+
+
+def _number(value: float) -> str:
+    """Four decimals; four digits where a number is so small or large that these would hide it: one unit of an income.
+
+    >>> _number(0.5), _number(0.0000213), _number(-123456.0), _number(float("inf"))
+    ('0.5000', '2.13e-05', '-1.235e+05', 'inf')
+    """
+    return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1e5 else f"{value:.4g}"

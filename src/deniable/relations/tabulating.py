@@ -10,8 +10,9 @@ from scipy.special import ndtri
 
 from deniable.decoders import Estimate, JeffreysLimits, decode, project
 from deniable.errors import DecodeError
+from deniable.mechanisms import HitOrMiss
 from deniable.relations.crosstab import Crosstab, Side, as_groups, deviations
-from deniable.relations.groups import GroupShares, group_of, support_of, with_always
+from deniable.relations.groups import GroupShares, expected_counts, group_of, support_of, with_always
 from deniable.relations.independence import Independence, chi_square
 from deniable.relations.ratios import ScoreMoments, score_limits
 from deniable.tally import FormTally, Tally
@@ -76,6 +77,9 @@ def crosstab(
     if isinstance(data, FormTally):
         if not (isinstance(rows, str) and isinstance(columns, str)):
             raise DecodeError("rows and columns must name two related questions of the form, got fewer")
+        if noncompliance is not None or candidates is not None:
+            what = "noncompliance" if candidates is None else "candidates"
+            raise DecodeError(f"{what} must come with a tally for each group, got the tally of a form; leave it out")
         return _of_pair(data, rows, columns, settings)
     if not isinstance(data, Mapping):
         raise DecodeError(
@@ -158,15 +162,19 @@ def _test_pair(estimate: Estimate, raw: Floats, order: npt.NDArray[np.intp], cov
     rows, columns = raw.sum(axis=1), raw.sum(axis=0)
     away, step = deviations(raw, rows, columns)
     null = np.outer(project(rows), project(columns)).ravel()
-    if not estimate.tally.survey.repeats_noise and estimate.tally.survey.cohorts == 1:
+    survey, expected = estimate.tally.survey, support_of(estimate)
+    if not survey.repeats_noise and survey.cohorts == 1:
         p = np.empty_like(null)
-        p[order] = null
-        known = expected_loss(estimate.tally.survey, p / p.sum(), estimate.n).covariance
+        p[order] = null / null.sum()
+        known = expected_loss(survey, p, estimate.n).covariance
         covariance = known[np.ix_(order, order)]
+        if isinstance(survey.mechanism, HitOrMiss):
+            hit, miss = float(survey.mechanism.hit), float(survey.mechanism.miss)
+            expected = estimate.n * (miss + (hit - miss) * estimate.design.forward(p).ravel())
     inner = [row * raw.shape[1] + column for row in range(raw.shape[0] - 1) for column in range(raw.shape[1] - 1)]
     free = (raw.shape[0] - 1) * (raw.shape[1] - 1)
     spread = (step @ covariance @ step.T)[np.ix_(inner, inner)]
-    return chi_square(away.ravel()[inner], spread, free, support_of(estimate))
+    return chi_square(away.ravel()[inner], spread, free, expected)
 
 
 def _of_groups(sides: tuple[Side, Side], found: Sequence[GroupShares]) -> Crosstab:
@@ -223,7 +231,7 @@ def _test_groups(found: Sequence[GroupShares], weights: Floats) -> Independence:
     pooled = project(weights @ np.stack([group.raw for group in found]))
     spreads = [group.null(pooled)[:used, :used] for group in found]
     shares = [group.raw[:used] for group in found]
-    support = np.concatenate([group.support for group in found])
+    support = expected_counts(found)
     free = (len(found) - 1) * used
     if used < 1 or not all(np.isfinite(spread).all() for spread in spreads):
         return chi_square(np.zeros(1), np.ones((1, 1)), 0, support)

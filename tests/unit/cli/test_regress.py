@@ -140,12 +140,12 @@ def test_a_file_that_is_not_there_is_a_sentence(
 ) -> None:
     start = command(WARNER, "said ~ x", BASE)
     assert main([*start[:3], str(tmp_path / "none.parquet")]) == 2
-    assert "data must be a Parquet file or a table, got" in capsys.readouterr().err
+    assert "data must be a Parquet or CSV file or a table, got" in capsys.readouterr().err
     (tmp_path / "none.parquet").write_text("no table")
     for survey in (WARNER, dn.orr(symbols=3, epsilon=1, cells=2, cohorts=4)):  # cohorts are a column beside the reports
         survey.save(tmp_path / "survey.json")
         assert main([*start[:3], str(tmp_path / "none.parquet")]) == 2
-        assert "data must be a Parquet file or a table, got" in capsys.readouterr().err
+        assert "data must be a Parquet or CSV file or a table, got" in capsys.readouterr().err
     assert main(["regress", str(tmp_path / "none.json"), *start[2:]]) == 2
     assert "none.json cannot be read: no such file" in capsys.readouterr().err
 

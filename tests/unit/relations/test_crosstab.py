@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2_contingency
 
 import deniable as dn
 from deniable.charts import crosstab_chart
@@ -170,6 +171,21 @@ def test_a_sparse_table_is_not_tested_and_says_so() -> None:
     assert "fewer than 5 times" in table.independence.why_not
 
 
+def test_an_answer_that_nobody_of_a_group_gave_is_tested_where_many_were_expected() -> None:
+    """Cochran's rule is about expected counts; the statistic without noise is Pearson's."""
+    counts = np.array([[0, 50, 20], [30, 50, 20]])
+    survey = dn.krr(3, epsilon=30)
+    table = dn.crosstab({name: dn.Tally(survey, [row]) for name, row in enumerate(counts)})
+    pearson = chi2_contingency(counts, correction=False)
+    assert table.independence.why_not == ""
+    assert table.independence.statistic == pytest.approx(pearson.statistic, rel=1e-6)
+    form = dn.form(a=dn.krr(2, epsilon=1), b=dn.krr(3, epsilon=1), epsilon=12, relate=[("a", "b")])
+    pair = dn.simulate(form, {("a", "b"): counts / counts.sum()}, n=170, rng=np.random.default_rng(0))
+    assert dn.crosstab(pair, "a", "b").independence.why_not == ""
+    rare = dn.simulate(form, {("a", "b"): [[0.5, 0.01, 0.0], [0.4, 0.09, 0.0]]}, n=170, rng=np.random.default_rng(0))
+    assert "expected fewer than 5 times" in dn.crosstab(rare, "a", "b").independence.why_not
+
+
 def test_groups_may_have_budgets_and_mechanisms_of_their_own() -> None:
     rng = np.random.default_rng(3)
     surveys = dn.krr(["no", "yes"], epsilon=1), dn.oue(["no", "yes"], epsilon=3)
@@ -264,6 +280,22 @@ def test_those_who_always_say_no_are_a_column() -> None:
     fit = dn.regress("said ~ 1", rows, survey=FORCED, group="dice", counts="n", noncompliance="no")
     assert fit.shares()["share"].to_numpy() == pytest.approx(table.conditional()[0], abs=1e-5)
     assert fit.shares()[["low", "high"]].to_numpy() == pytest.approx(table.conditional_intervals()[0], abs=1e-4)
+
+
+def test_shares_of_those_who_always_say_no_are_those_of_the_regression_where_one_is_zero() -> None:
+    """The unbiased share of honest no is below zero; what is shown is nearly the maximum of likelihood."""
+    groups = {"a": dn.Tally(FORCED["a"], [[7000, 3000]]), "b": dn.Tally(FORCED["b"], [[7200, 2800]])}
+    table = dn.crosstab({"x": groups, "y": groups}, noncompliance="no")
+    assert table.conditional(raw=True)[0, 0] < 0
+    rows = {"said": ["no", "yes"] * 2, "dice": ["a", "a", "b", "b"], "n": [7000, 3000, 7200, 2800]}
+    fit = dn.regress("said ~ 1", rows, survey=FORCED, group="dice", counts="n", noncompliance="no")
+    assert table.conditional()[0] == pytest.approx(fit.shares()["share"].to_numpy(), abs=1e-3)
+
+
+def test_a_form_has_no_candidates_and_nobody_who_always_says_the_same() -> None:
+    for option in ({"noncompliance": "no"}, {"candidates": ["no", "yes"]}):
+        with pytest.raises(dn.DecodeError, match=f"{next(iter(option))} must come with a tally for each group, got"):
+            dn.crosstab(pair(1000), "smokes", "age", **option)
 
 
 BOTH = said([0.6, 0.25, 0.15], 1000)

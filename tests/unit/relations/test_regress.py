@@ -1,5 +1,7 @@
 """Regressions on reports: equal to direct maximum likelihood, for every mechanism, and what they refuse."""
 
+from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +172,73 @@ def test_every_table_gives_the_same_fit(tmp_path: Path) -> None:
     survey = DESIGNS["forced"]
     data = people(survey, 500)
     pq.write_table(pa.table(data), tmp_path / "rows.parquet")
-    given = [data, pd.DataFrame(data), pl.DataFrame(data), pa.table(data), tmp_path / "rows.parquet"]
+    pd.DataFrame(data).to_csv(tmp_path / "rows.csv")
+    files = [tmp_path / "rows.parquet", tmp_path / "rows.csv"]
+    given = [data, pd.DataFrame(data), pl.DataFrame(data), pa.table(data), pa.table(data).to_reader(), *files]
     found = [dn.regress("said ~ old", each, survey=survey).params.to_numpy() for each in given]
     assert all(each == pytest.approx(found[0], abs=1e-9) for each in found)
+
+
+def test_missing_values_of_csv_files_are_left_out(tmp_path: Path) -> None:
+    """As R writes them; a text between quotes is one, whatever it says."""
+    rows = ["no,a,1", "NA,a,2", '"yes","NA",3', "yes,NA,4", "yes,a,", "no,a,5", 'no,"NA",7', "yes,a,9"]
+    (tmp_path / "rows.csv").write_text("said,who,x\n" + "\n".join(rows) + "\n")
+    fit = dn.regress("said ~ x + who", tmp_path / "rows.csv", survey=DESIGNS["forced"])
+    assert (fit.nobs, fit.dropped, fit.terms) == (5, 3, ("Intercept", "x", "who[T.a]"))
+    survey = dn.oue(["no", "yes"], epsilon=1)
+    (tmp_path / "bytes.csv").write_text("y,x\n01,1\n02,2\n01,3\n")
+    with pytest.raises(dn.WireError, match="as bytes, got int64; a CSV file has none, write Parquet"):
+        dn.regress("y ~ x", tmp_path / "bytes.csv", survey=survey)
+
+
+def test_names_with_dots_are_quoted() -> None:
+    """R writes them so."""
+    data = people(DESIGNS["forced"])
+    dotted = {"rr.q1": data["said"], "cov.age": data["old"]}
+    for plain, quoted in (
+        ("old", "`cov.age`"),
+        ("I(old**2)", "I(`cov.age`**2)"),
+        ("poly(old, 2)", "poly(`cov.age`, 2)"),
+    ):
+        fit = dn.regress(f"rr.q1 ~ {quoted}", dotted, survey=DESIGNS["forced"])
+        same = dn.regress(f"said ~ {plain}", data, survey=DESIGNS["forced"])
+        assert fit.params.to_numpy() == pytest.approx(same.params.to_numpy(), abs=1e-9)
+        assert fit.predict({"cov.age": [1, 3]})["yes"].tolist() == pytest.approx(same.predict({"old": [1, 3]})["yes"])
+
+
+def test_whole_numbers_that_pandas_made_floats_are_whole() -> None:
+    """A column of integers with a missing value is one of floats."""
+    data = pd.DataFrame({"y": [None, 0, 1, 1, 0, 1] * 20, "x": range(120), "g": [1, 2, 2, 1, None, 1] * 20})
+    survey = dn.warner(epsilon=1)
+    assert dn.regress("y ~ x", data, survey=survey).dropped == 20
+    groups = {1: survey, 2: dn.warner(epsilon=2)}
+    assert dn.regress("y ~ x", data, survey=groups, group="g").dropped == 40
+    mended = dn.regress("y ~ x", data.dropna().astype(int), survey=groups, group="g")
+    assert dn.regress("y ~ x", data, survey=groups, group="g").llf == pytest.approx(mended.llf)
+
+
+def test_decimals_are_numbers() -> None:
+    """DuckDB and Polars have them; as objects they would be categories, one for each value."""
+    data = people(DESIGNS["forced"])
+    plain = dn.regress("said ~ old", data, survey=DESIGNS["forced"])
+    exact = data | {"old": [Decimal(int(value)) for value in data["old"]]}
+    fit = dn.regress("said ~ old", exact, survey=DESIGNS["forced"])
+    assert fit.params.to_dict() == pytest.approx(plain.params.to_dict())
+    assert fit.predict({"old": [Decimal(2)]})["yes"].tolist() == pytest.approx(
+        plain.predict({"old": [2]})["yes"].tolist()
+    )
+
+
+def test_categories_are_in_the_order_that_pandas_gives_them() -> None:
+    """The first one that anybody has is the reference, as in statsmodels; numbers of categories are no amounts."""
+    data = pd.DataFrame(people(DESIGNS["forced"]))
+    data["who"] = pd.Categorical(data["old"], categories=[2, 9, 0, 3, 1])
+    fit = dn.regress("said ~ who", data, survey=DESIGNS["forced"])
+    assert fit.terms == ("Intercept", "who[T.0]", "who[T.3]", "who[T.1]")
+    same = dn.regress("said ~ C(old)", data, survey=DESIGNS["forced"])
+    assert fit.predict({"who": [0, 1, 2]})["yes"].tolist() == pytest.approx(same.predict({"old": [0, 1, 2]})["yes"])
+    with pytest.raises(dn.DataError, match="got a category that no fitted row has"):
+        fit.predict({"who": [7]})
 
 
 def test_reports_in_every_form_give_the_same_fit() -> None:
@@ -341,6 +407,24 @@ def test_a_term_of_the_formula_is_tested_with_all_of_its_columns() -> None:
         fit.wald_test("region")
 
 
+def test_numbers_that_four_decimals_would_hide_are_printed_with_four_digits() -> None:
+    """As statsmodels does: the coefficient of an income, for one unit of it, is no 0.0000."""
+    data = people(DESIGNS["forced"])
+    fit = dn.regress("said ~ income", data | {"income": data["old"] * 20_000.0}, survey=DESIGNS["forced"])
+    (line,) = (line for line in fit.summary().splitlines() if line.startswith("income"))
+    assert line.split()[1:3] == [f"{fit.params['income']:.4g}", f"{fit.bse['income']:.4g}"]
+    assert float(line.split()[1]) == pytest.approx(fit.params["income"], rel=1e-3)
+
+
+def test_a_table_says_what_is_compared_and_which_distribution_its_p_values_have() -> None:
+    survey = dn.krr(["a", "b", "c"], epsilon=4)
+    data = {"y": np.arange(600) % 3, "x": np.arange(600) % 7, "c": np.arange(600) % 30}
+    fit = dn.regress("y ~ x", data, survey=survey, base="b", clusters="c")
+    assert "log odds of each answer against b" in fit.summary()
+    assert "P>|t|" in fit.summary()
+    assert "P>|z|" in dn.regress("y ~ x", data, survey=survey).summary()
+
+
 def test_a_fit_prints_like_a_table_and_as_html() -> None:
     fit = dn.regress("said ~ old", people(DESIGNS["forced"]), survey=DESIGNS["forced"])
     assert "P>|z|" in repr(fit)
@@ -361,6 +445,45 @@ def test_always_no_is_found_with_two_groups() -> None:
     assert fit.shares()["share"].to_numpy() == pytest.approx([0.595, 0.255, 0.15], abs=1e-4)
     low, high = fit.shares().loc["(always no)", ["low", "high"]]
     assert low < 0.15 < high
+
+
+@pytest.mark.parametrize("spelled", ["numbers", "words"])
+def test_people_who_were_asked_openly_are_a_group(spelled: str) -> None:
+    """A survey experiment as of plagiarism: some are asked directly. Equal to direct maximum likelihood."""
+    survey = DESIGNS["crosswise"]
+    data = people(survey)
+    rr = np.arange(4000) % 2
+    old, same = data["old"], data["said"] == "same"
+    yes = np.random.default_rng(8).random(4000) < 1 / (1 + np.exp(1.5 - 0.5 * old))
+    said = np.where(rr, same, yes).astype(int)
+    if spelled == "words":
+        said = np.where(rr, data["said"], np.where(yes, "yes", "no"))
+    rows = {"y": said, "old": old, "rr": rr, "asked": np.where(rr, "crosswise", "openly")}
+    fit = dn.regress("y ~ old + rr", rows, survey={"openly": None, "crosswise": survey}, group="asked")
+    x = np.column_stack([np.ones(4000), old, rr])
+    start, slope = np.where(rr, 0.75, 0.0), np.where(rr, -0.5, 1.0)
+    heard = np.where(rr, same, yes)
+
+    def score(b: Any) -> Any:
+        share = 1 / (1 + np.exp(-x @ b))
+        chance = start + slope * share
+        each = np.where(heard, 1 / chance, -1 / (1 - chance)) * slope * share * (1 - share)
+        return x.T @ each
+
+    assert fit.params.to_numpy() == pytest.approx(root(score, [-1.0, 0.5, 0.0], tol=1e-12).x, abs=1e-6)
+
+
+def test_who_was_asked_openly_is_no_survey_alone() -> None:
+    rows = BASE | {"g": ["a", "b"] * 40}
+    for surveys, told in (
+        ({"a": None, "b": None}, "survey must have a group whose answers were randomised, got None for all"),
+        (
+            {"a": None, "b": dn.design("warner", p=0.7, symbols=["nein", "ja"])},
+            "must hold 'nein', 'ja' .or their places",
+        ),
+    ):
+        with pytest.raises(dn.DeniableError, match=told):
+            dn.regress("said ~ x", rows, survey=surveys, group="g")
 
 
 def test_information_without_a_direction_is_infinite() -> None:
@@ -461,8 +584,31 @@ WARNER = DESIGNS["warner"]
             "said ~ x",
             BASE,
             {"starts": -1},
-            "starts must be at least 0, got -1; it is how many",
+            "starts must be a whole number from 0 on, got -1; so many",
         ),
+        ("said ~ x", BASE, {"starts": "many"}, "starts must be a whole number from 0 on, got 'many'"),
+        ("said ~ .", BASE, {}, "formula must name its covariates, got '.' in 'said ~ .'; write them out"),
+        ("said ~ factor(x)", BASE, {}, "formula must have functions of formulaic or np, got factor(); C() makes"),
+        ("said ~ I(x^2)", BASE, {}, "formula must have ** for powers within a function, got 'I(x ^ 2)'"),
+        ("said ~ np.log(x)", BASE, {}, "covariates must be finite numbers, got others in np.log(x)"),
+        (
+            "said ~ np.log(x - 2)",
+            BASE,
+            {},
+            "covariates must be finite numbers, got none in 2 distinct rows: is",
+        ),
+        ("said ~ lag(x)", BASE, {}, "covariates must be finite numbers, got none in 1 distinct rows"),
+        ("said ~ x", BASE | {"x": [1, "a"] * 40}, {}, "columns must have values of one kind, got several in 'x'"),
+        ("said ~ x", pd.DataFrame([["no", 1, 2]], columns=["said", "x", "x"]), {}, "different names, got 'x' twice"),
+        ("said ~ x", pd.Series([1.0]), {}, "data must be a pandas, Polars or Arrow table"),
+        (
+            "said ~ x",
+            BASE | {"x": [date(2026, 1, 1 + day) for day in range(20)] * 4},
+            {},
+            "make a number of the times in",
+        ),
+        ("said ~ x", BASE | {"x": [timedelta(day) for day in range(80)]}, {}, "make a number of the times in 'x'"),
+        ("said ~ my.x", BASE | {"my.x": BASE["x"]}, {}, "a name with a dot stands between backticks, `my.x`"),
         ("said ~ x", 7, {}, "data must be a pandas, Polars or Arrow table"),
     ],
 )

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from deniable.tracking.cycles import cycle_of
 from deniable.tracking.sharing import Sharing
 from deniable.tracking.state_space import UNKNOWN, Models, Noise, Pass, run
 
@@ -33,8 +34,8 @@ _BENDS = (0.003, 0.01, 0.03, 0.1)
 _DAMPING = 0.8  # the part of a slope that is left: most evidence for half a season in twenty windows (decision 0063)
 _DRIFT = 30.0  # prior standard deviation of a constant slope, in standard errors of a slope fitted to T windows
 _CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of a cycle: of its start, of a step
+_FAINT = (0.05, 0.0)  # the same of a cycle of several sines, which a symbol may follow far more faintly than others
 _CYCLE_WALKS = (0.0, 1e-3, 0.02)  # variances of a step of the level in models with a cycle
-_CYCLE_WINDOWS = 20  # windows; with fewer no cycle is looked for
 # Prior weights of kinds of movement: still, random walks, a drift, turning slopes, bends, and cycles if one is found.
 # Slopes fit a random walk closely, so walks have as much as all of them. Measured, as all that is here (decision 0109).
 _STILL_PRIOR, _WALKS_PRIOR, _DRIFT_PRIOR, _TURNS_PRIOR, _BENDS_PRIOR, _CYCLES_PRIOR = 0.06, 0.5, 0.06, 0.19, 0.19, 0.4
@@ -70,15 +71,18 @@ class Series:
         The part of a variance that windows of the same devices share, shape (S,).
     there
         Which windows have reports, shape (T,).
+    calendar
+        The period of the calendar, in windows, if it has one: seven days.
     """
 
     values: Floats
     variances: Floats
     permanent: Floats
     there: npt.NDArray[np.bool_]
+    calendar: int | None = None
 
     def __getitem__(self, rows: npt.NDArray[np.intp]) -> "Series":
-        return Series(self.values[rows], self.variances[rows], self.permanent[rows], self.there)
+        return replace(self, values=self.values[rows], variances=self.variances[rows], permanent=self.permanent[rows])
 
     @cached_property
     def unit(self) -> Floats:
@@ -236,7 +240,8 @@ def _hypotheses(series: Series) -> tuple[Models, Floats]:
     """The models with their prior weights: walks of the level, constant slopes, slopes that change; cycles, if any."""
     windows = series.values.shape[1]
     accident = 12 / max(windows, 2) ** 3  # variance of a slope that is fitted to noise of variance one
-    period = _period(series)
+    unit = series.unit
+    period, waves = cycle_of(series.values / unit, series.variances / unit**2, series.there, series.calendar)
     rows = [(walk, 0.0, 0.0, 1.0, 0.0, 0.0) for walk in _WALKS]
     rows += [(0.0, 0.0, _DRIFT**2 * accident, 1.0, 0.0, 0.0)]
     rows += [(0.0, turn, turn * windows + accident, 1.0, 0.0, 0.0) for turn in _TURNS]
@@ -244,36 +249,12 @@ def _hypotheses(series: Series) -> tuple[Models, Floats]:
     kinds = [(_STILL_PRIOR, 1), (_WALKS_PRIOR, len(_WALKS) - 1), (_DRIFT_PRIOR, 1)]
     kinds += [(_TURNS_PRIOR, len(_TURNS)), (_BENDS_PRIOR, len(_BENDS))]
     if period is not None:
-        kinds += [(_CYCLES_PRIOR, len(_CYCLE_WALKS) * len(_CYCLES))]
-        rows += [(walk, 0.0, 0.0, 1.0, swing, wander) for walk in _CYCLE_WALKS for swing, wander in _CYCLES]
+        cycles = _CYCLES if waves == 1 else (*_CYCLES, _FAINT)
+        kinds += [(_CYCLES_PRIOR, len(_CYCLE_WALKS) * len(cycles))]
+        rows += [(walk, 0.0, 0.0, 1.0, swing, wander) for walk in _CYCLE_WALKS for swing, wander in cycles]
     level, slope, start, damping, swing, wander = np.array(rows).T
     prior = np.concatenate([np.full(count, weight / count) for weight, count in kinds])
-    return Models(level, slope, start, damping, swing, wander, period), prior / prior.sum()
-
-
-def _period(series: Series) -> float | None:
-    """The period of the largest peak of the mean periodogram, in windows; None if no peak is significant.
-
-    The spectrum of noise is flat and that of a random walk falls smoothly, so a peak is compared with its neighbours. A
-    false period costs only time: models with a cycle then get no weight.
-    """
-    values = (series.values / series.unit)[:, series.there]
-    windows = np.flatnonzero(series.there)
-    count = len(windows)
-    if count < _CYCLE_WINDOWS:
-        return None
-    values = values - values.mean(axis=1, keepdims=True)
-    # Frequencies at half of the resolution of the windows; at least three periods fit into the history.
-    frequencies = np.arange(6, count) / (2 * count)
-    waves = np.exp(-2j * np.pi * np.outer(windows - windows[0], frequencies))
-    power = (np.abs(values @ waves) ** 2).mean(axis=0) / count
-    beside = np.array([np.median(power[max(place - 12, 0) : place + 13]) for place in range(len(power))])
-    best = int(np.argmax(power / beside))
-    # The mean of S exponential variables: a false peak at any of the frequencies with probability 0.001.
-    from scipy import stats
-
-    bound = float(stats.gamma.isf(1e-3 / count, len(values), scale=1 / len(values)))
-    return float(1 / frequencies[best]) if power[best] / beside[best] > bound else None
+    return Models(level, slope, start, damping, swing, wander, period, waves), prior / prior.sum()
 
 
 def _weights(evidence: Floats, prior: Floats) -> tuple[Floats, Floats]:

@@ -8,11 +8,12 @@ from numbers import Integral
 
 from deniable.errors import DecodeError
 
-__all__ = ["in_order", "label_gaps", "places_of"]
+__all__ = ["in_order", "label_gaps", "period_of", "places_of"]
 
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:T(\d{2})(?::00)?Z?)?")
 _WEEK = re.compile(r"(\d{4})-W(\d{2})")
 _MONTH = re.compile(r"(\d{4})-(\d{2})")
+_LEAST_PERIOD = 3  # windows; of a cycle with fewer little is to be seen
 _MOST_MISSING = 20  # missing windows per window with reports; above it the labels are no regular calendar
 
 
@@ -68,6 +69,33 @@ def places_of(labels: Sequence[object]) -> list[int]:
     step = gcd(*(number - numbers[0] for number in numbers)) or 1
     found = [(number - numbers[0]) // step for number in numbers]
     return found if found[-1] < _MOST_MISSING * len(found) else list(range(len(labels)))
+
+
+def period_of(labels: Sequence[object], places: Sequence[int]) -> int | None:
+    """How many windows the calendar's own cycle has: a day in hours, a week in days, a year in months; None elsewhere.
+
+    Parameters
+    ----------
+    labels
+        Of the windows that are there.
+    places
+        Where they are, as `places_of` found.
+
+    Examples
+    --------
+    >>> period_of(["2026-11-17", "2026-11-18"], [0, 1]), period_of(["2026-11-17T00", "2026-11-18T00"], [0, 1])
+    (7, 7)
+    >>> period_of(["2026-11-17T00", "2026-11-17T01"], [0, 1]), period_of([1, 2], [0, 1])
+    (24, None)
+    """
+    first, last = _time(labels[0]), _time(labels[-1])
+    if first is None or last is None or not places[-1] or (last[1] - first[1]) % places[-1]:
+        return None
+    step = (last[1] - first[1]) // places[-1]
+    if first[0] == "day" or (first[0] == "hour" and step == 24):
+        return 7 if step in (1, 24) else None
+    whole = {"hour": 24, "month": 12}.get(first[0], 0)
+    return whole // step if whole % step == 0 and whole // step >= _LEAST_PERIOD else None
 
 
 def in_order(labels: Sequence[object]) -> list[int]:

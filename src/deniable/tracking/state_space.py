@@ -4,10 +4,10 @@ In units of the standard deviation of a window's noise, with windows t = 0 .. T 
 symbol's share in window t:
 
     y_t     = share_t + a_t u_t + fresh_t        fresh_t ~ N(0, f_t)
-    share_t = level_t + cycle_t
+    share_t = level_t + the sum of cycle_kt over k = 1 .. waves
     level_t = level_{t-1} + slope_{t-1} + w_t    w_t ~ N(0, q), or a diffuse prior where the level jumps
     slope_t = d slope_{t-1} + v_t                v_t ~ N(0, q'), 0 <= d <= 1
-    cycle_t turns by 2 pi / period a window      with noise of variance q'' a window
+    cycle_kt turns by 2 pi k / period a window   with noise of variance q'' a window
     u_t     = c_t u_{t-1} + e_t                  u_t ~ N(0, 1)
 
 `a_t u_t` is the permanent part of the noise: drawn once a device, so windows share it as far as they share devices
@@ -32,7 +32,7 @@ __all__ = ["UNKNOWN", "Models", "Noise", "Pass", "run"]
 Floats = npt.NDArray[np.float64]
 
 UNKNOWN = 1e8  # variance of the diffuse prior of a level, in units of the noise variance of a window
-_LEVEL, _SLOPE, _CYCLE, _BESIDE = range(4)  # positions in the state; the last two only with a cycle; then shared noise
+_LEVEL, _SLOPE, _CYCLE = range(3)  # positions in the state: two for each wave of a cycle, if any; then shared noise
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class Models:
         Variances of the first state of a cycle and of its steps, shape (H,); not used without a period.
     period
         Length of a cycle, in windows; None without cycles.
+    waves
+        Sines that a cycle consists of: 1 for a smooth one. Weekends that differ from all other days need three.
     """
 
     level: Floats
@@ -82,6 +84,12 @@ class Models:
     swing: Floats
     wander: Floats
     period: float | None = None
+    waves: int = 1
+
+    @property
+    def turning(self) -> range:
+        """The positions of the cycle in the state."""
+        return range(_CYCLE, _CYCLE + (0 if self.period is None else 2 * self.waves))
 
     def __getitem__(self, chosen: npt.NDArray[np.intp]) -> "Models":
         return Models(
@@ -92,6 +100,7 @@ class Models:
             self.swing[chosen],
             self.wander[chosen],
             self.period,
+            self.waves,
         )
 
     @classmethod
@@ -163,7 +172,7 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
     symbols, windows = values.shape
     size, laws = len(models.level), len(noise.fresh) if jumps is None else symbols
     parts = noise.sharing.parts
-    move, shown = _transition(models.period, len(parts))
+    move, shown = _transition(models, len(parts))
     first = len(move) - len(parts)  # of the components of shared noise
     roots = np.sqrt([weight for weight, _ in parts])
     state = np.zeros((symbols, size, len(move)))
@@ -172,7 +181,7 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
         cover[..., place, place] = 1.0
     cover[..., _LEVEL, _LEVEL] = UNKNOWN
     cover[..., _SLOPE, _SLOPE] = models.start
-    for part in (_CYCLE, _BESIDE) if models.period else ():
+    for part in models.turning:
         cover[..., part, part] = models.swing
     states, covers = np.empty((windows, *state.shape)), np.empty((windows, *cover.shape))
     gains, scales = np.zeros((windows, laws, size, len(move))), np.ones((windows, laws, size))
@@ -191,7 +200,7 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
                 cover[..., place, place] += 1 - steps[t] ** 2
             cover[..., _LEVEL, _LEVEL] += models.level
             cover[..., _SLOPE, _SLOPE] += models.slope
-            for part in (_CYCLE, _BESIDE) if models.period else ():
+            for part in models.turning:
                 cover[..., part, part] += models.wander
             if jumps is not None:
                 cover[..., _LEVEL, _LEVEL] += UNKNOWN * jumps[:, t, None]
@@ -238,17 +247,16 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
     return Pass(evidence, *(np.moveaxis(part, 0, -1) for part in found))
 
 
-def _transition(period: float | None, shared: int) -> tuple[Floats, Floats]:
+def _transition(models: Models, shared: int) -> tuple[Floats, Floats]:
     """The transition matrix, and the vector that maps the state to the share."""
-    move = np.eye((2 if period is None else 4) + shared)
+    move = np.eye(_CYCLE + len(models.turning) + shared)
     move[_LEVEL, _SLOPE] = 1.0
     shown = np.zeros(len(move))
     shown[_LEVEL] = 1.0
-    if period is not None:
-        angle = 2 * np.pi / period
-        turn = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
-        move[_CYCLE : _BESIDE + 1, _CYCLE : _BESIDE + 1] = turn
-        shown[_CYCLE] = 1.0
+    for wave, part in enumerate(models.turning[::2], 1):
+        angle = 2 * np.pi * wave / (models.period or np.inf)
+        move[part : part + 2, part : part + 2] = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+        shown[part] = 1.0
     return move, shown
 
 

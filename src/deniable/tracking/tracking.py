@@ -1,6 +1,7 @@
 """`track`: a sequence of estimates, one a window, each from the reports of all windows."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -9,7 +10,7 @@ from deniable.decoders import check_part
 from deniable.errors import DecodeError
 from deniable.tally import FormTally, Tally
 from deniable.tracking.averaging import Series
-from deniable.tracking.calendar import in_order, label_gaps, places_of
+from deniable.tracking.calendar import in_order, label_gaps, period_of, places_of
 from deniable.tracking.observed import Observed
 from deniable.tracking.overlap import Attendance, Lives, learn_kept
 from deniable.tracking.tracked import Tracked
@@ -149,13 +150,14 @@ def tracked_of(given: list[Tally], labels: list[object], seen: Observed, lives: 
     continues |= sizes == 0
     values, variances = (np.ones((len(seen.values), count)) for _ in range(2))
     values[:, places], variances[:, places] = seen.values, seen.variances
-    series = Series(values, variances, seen.permanent, sizes > 0)
+    calendar = period_of(labels, places.tolist())
+    series = Series(values, variances, seen.permanent, sizes > 0, calendar)
     devices = Attendance(sizes, continues, lives, seen.returns)
     moving, overlap, least = learn_kept(series, devices)
     ratio = seen.relative(moving.smoothed[:, places])
     if np.abs(ratio[:, sizes[places] > 0] - 1).max() > _STEADY:  # the variance depends on the share: run again
         variances[:, places] *= ratio
-        series = Series(values, variances, seen.permanent, sizes > 0)
+        series = replace(series, variances=variances)
         moving, overlap, least = learn_kept(series, devices)
     size = len(seen.symbols)
     totals = np.ones(count) if len(values) == size else np.clip(1 - moving.smoothed[size], 0.0, 1.0)

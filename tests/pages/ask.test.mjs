@@ -94,6 +94,11 @@ test("a number is asked for by its scale and the error of its mean", () => {
   ])
     assert.equal(request({ ...number, ...fields }), said);
   assert.deepEqual([firstMeanError(SCALE), firstMeanError({ kind: "ordered" })], [4, 0.3]);
+  const stars = (count) => ({ kind: "ordered", symbols: Array(count).fill("") });
+  assert.deepEqual(
+    [5, 11, 21].map((count) => firstMeanError(stars(count))),
+    [0.3, 0.5, 1],
+  );
 });
 
 test("answers in an order, and those of which only some are sensitive", () => {

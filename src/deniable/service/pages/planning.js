@@ -46,10 +46,11 @@ export const answersOf = (kind, fields) => ALPHABETS[kind](fields);
 /** Whether results are judged by the mean: of numbers, or of the places of answers in an order. */
 export const isAboutMean = (kind) => kind === "number" || kind === "ordered";
 
-/** An error of the mean to begin with: a twentieth of the scale, or what is usual for places. */
-export function firstMeanError({ kind, low, high }) {
-  const range = numberOf(high ?? "") - numberOf(low ?? "");
-  return kind === "ordered" ? 0.3 : range > 0 ? Number((range / 20).toPrecision(2)) : 1;
+/** An error of the mean to begin with: a twentieth of the scale, of few places a little more. */
+export function firstMeanError({ kind, low, high, symbols = [] }) {
+  const range = kind === "ordered" ? symbols.length - 1 : numberOf(high ?? "") - numberOf(low ?? "");
+  const part = Number((range / 20).toPrecision(2));
+  return kind === "ordered" ? Math.max(0.3, part) : range > 0 ? part : 1;
 }
 
 /**

@@ -23,6 +23,8 @@ from deniable.decoders import (
 if TYPE_CHECKING:
     import altair as alt
 
+    from deniable.decoders import Diagnostics
+
 _KINDS = {
     "exact": "exact: at least",
     "approximate": "approximate: close to",
@@ -55,7 +57,10 @@ class Result(EstimateRows):
         print()
         if any(self.marks):
             print(f"* significantly above zero (family-wise, {level}): all marks together are right with {level}.")
-        print(f"Intervals are {_KINDS[self.estimate.interval_kind]} {level}.")
+        if isinstance(self.estimate, DiscoveredEstimate):
+            self._print_search(self.estimate, level)
+        if self.symbols:
+            print(f"Intervals are {_KINDS[self.estimate.interval_kind]} {level}.")
         if self.estimate.shared_noise:
             print(self.estimate.shared_noise)
         if outside := sum(self._is_outside(i) for i in self.order):
@@ -68,20 +73,10 @@ class Result(EstimateRows):
                 f"{self.rest_name} is all that the kept ones do not explain: answers that are not on the list, and\n"
                 "candidates that were not found; how much of it is whose is not known."
             )
-        if isinstance(self.estimate, DiscoveredEstimate):
-            tested, size = self.estimate.tested.size, len(self.symbols)
-            print(f"Of {tested:,} candidates {size:,} were declared: with {level} people wrote each of them.")
-            print(f"{self.rest_name} is all else that people wrote, whether or not the search has seen it.")
-            if self.estimate.characters is not None:
-                print(f"Only texts of these characters were looked for: {self.estimate.characters!r:.80}.")
         if found.fit is not None and not found.alarms:
             print(f"The reports fit: {found.fit}.")
-        planted = f"{round(0.01 * self.estimate.n):,} of {self.estimate.n:,} reports"
-        noticed = chance_in_words(found.noticed)
-        print(f"{planted} could be planted to raise one symbol by up to {100 * found.influence:.3g} points; {noticed}.")
-        if found.careful_noticed < found.noticed - 0.005:
-            noticed = chance_in_words(found.careful_noticed)
-            print(f"Made to look ordinary they could raise it by {100 * found.careful:.3g} points; {noticed}.")
+        if self.symbols:
+            self._print_planted(found)
         for alarm in found.alarms:
             print(f"\n{alarm}")
         if (
@@ -90,6 +85,29 @@ class Result(EstimateRows):
             and not isinstance(self.estimate, (ScreenedEstimate, DiscoveredEstimate))
         ):
             print("\nThese candidates do not account for all reports: name more of them to see what the rest is.")
+
+    def _print_planted(self, found: "Diagnostics") -> None:
+        """What planted reports could do."""
+        planted = f"{round(0.01 * self.estimate.n):,} of {self.estimate.n:,} reports"
+        noticed = chance_in_words(found.noticed)
+        print(f"{planted} could be planted to raise one symbol by up to {100 * found.influence:.3g} points; {noticed}.")
+        if found.careful_noticed < found.noticed - 0.005:
+            noticed = chance_in_words(found.careful_noticed)
+            print(f"Made to look ordinary they could raise it by {100 * found.careful:.3g} points; {noticed}.")
+
+    def _print_search(self, found: DiscoveredEstimate, level: str) -> None:
+        """What a search looked at, and what it cannot have seen."""
+        tested, size, least = f"{found.tested.size:,} texts were tested", len(found.symbols), percent(found.smallest)
+        if size:
+            passed = f"{size:,} texts were found and passed" if size > 1 else "1 text was found and passed"
+            print(f"{passed} the test: with {level} nothing is among them that nobody wrote.")
+            print(f"{tested}. What fewer than about {least} wrote cannot be told from chance; long ones may need more.")
+        else:
+            print(f"Nothing was found: {tested}, and nobody can tell from chance what fewer than about {least} wrote.")
+            print("More reports, shorter texts, or fewer characters to search (--alphabet, --prefix) show more.")
+        print(f"{self.rest_name} is all else that people wrote, whether or not the search has seen it.")
+        if found.characters is not None:
+            print(f"Only texts of these characters were looked for: {found.characters!r:.80}.")
 
     def _is_outside(self, i: int) -> bool:
         value, *_, low, high = self.numbers[i]

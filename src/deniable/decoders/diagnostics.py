@@ -70,8 +70,8 @@ class Diagnostics:
         found = []
         if self.fit is not None and self.fit.p_value < ALARM:
             found.append(
-                f"The reports do not fit these candidates ({self.fit}): heavy answers are missing from the list, or "
-                "reports were planted or come from another survey."
+                f"The reports do not fit these candidates ({self.fit}): heavy answers are not among them, or reports "
+                "were planted or come from another survey."
             )
         if self.cohorts is not None and self.cohorts.p_value < ALARM:
             found.append(

@@ -308,7 +308,14 @@ class DiscoveredEstimate(Estimate):
         -------
         list of str
             Declared ones first, then most likely ones first.
+
+        Raises
+        ------
+        DecodeError
+            If `count` is no number from 0 on.
         """
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise DecodeError(f"count must be a number of texts from 0 on, got {count!r:.80}")
         if count <= len(self.symbols):
             return [*self.symbols[:count]]
         tested, places = self.tested, self.tested.ranked

@@ -30,7 +30,7 @@ from deniable.decoders.screening import Screening
 from deniable.decoders.whole_texts import LevelFit, Texts, WholeTexts
 from deniable.errors import DecodeError, UnfinishedSearch
 from deniable.survey import END, MAX_LENGTH, Alphabet, Prefixes, Survey, read_candidates
-from deniable.tally import Tally
+from deniable.tally import FormTally, Tally
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -422,7 +422,9 @@ def search_sizes(lengths: Sequence[int]) -> list[tuple[int, int]]:
 def _checked(tally: object) -> Survey:
     """The survey of a tally that can be searched."""
     if not isinstance(tally, Tally):
-        raise DecodeError(f"tally must be a Tally, got {type(tally).__name__}; make one with dn.count")
+        part = "search one question of it, such as tally['word']"
+        way = part if isinstance(tally, FormTally) else "make one with dn.count"
+        raise DecodeError(f"tally must be a Tally, got {type(tally).__name__}; {way}")
     survey = tally.survey
     if not survey.encoding.finds_text:
         raise DecodeError(

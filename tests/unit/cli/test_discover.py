@@ -1,6 +1,7 @@
 """`deniable discover`: the texts that people wrote, searches that give up and go on, and what is refused."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +28,12 @@ def test_the_table_has_what_people_wrote_and_what_is_left(capsys: pytest.Capture
     lines = capsys.readouterr().out.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("symbol"))
     assert [line.split()[0] for line in lines[first + 1 : first + 5]] == ["lynx", "elk", "otter", "(all"]
-    notes = [line for line in lines if " were declared: " in line]
-    assert len(notes) == 1
-    assert notes[0].endswith(" candidates 3 were declared: with 95 % people wrote each of them.")
+    passed = "3 texts were found and passed the test: with 95 % nothing is among them that nobody wrote."
+    tested = lines[lines.index(passed) + 1]
+    assert re.fullmatch(
+        r"[\d,]+ texts were tested\. What fewer than about \d\.\d\d % wrote cannot be told from chance; long ones may "
+        r"need more\.", tested
+    )  # fmt: skip
     assert "Only texts of these characters were looked for: 'eklnortxy'." in lines
     assert "(all others) is all else that people wrote, whether or not the search has seen it." in lines
 
@@ -44,7 +48,12 @@ def test_json_and_charts_are_those_of_decode(capsys: pytest.CaptureFixture[str])
 
 def test_nothing_that_is_found_is_a_table_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["discover", "day.tally", *NARROW, "--prefix", "kk"]) == 0
-    assert " candidates 0 were declared: " in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert re.search(r"\nNothing was found: [\d,]+ texts were tested, and nobody can tell from chance what", told)
+    assert "More reports, shorter texts, or fewer characters to search (--alphabet, --prefix) show more." in told
+    assert "people wrote all" not in told
+    assert "Intervals are" not in told  # there are none
+    assert "could be planted" not in told  # to raise a text that was found
 
 
 def test_a_search_that_gives_up_is_kept_and_resumed(capsys: pytest.CaptureFixture[str]) -> None:

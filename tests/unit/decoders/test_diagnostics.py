@@ -148,7 +148,7 @@ def test_what_it_says() -> None:
     ]
     assert str(loud).endswith(loud.alarms[2])
     assert loud.alarms[2].endswith("): reports were planted for other symbols, or come from another survey.")
-    assert "heavy answers are missing from the list, or reports were planted" in loud.alarms[0]
+    assert "heavy answers are not among them, or reports were planted" in loud.alarms[0]
     assert "clients do not draw them alike, or reports were planted or lost" in loud.alarms[1]
 
 

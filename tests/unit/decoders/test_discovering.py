@@ -14,6 +14,7 @@ from deniable.decoders.extending import Extension, partial
 from deniable.decoders.levels import level_tally
 from deniable.errors import DecodeError, UnfinishedSearch
 from deniable.survey import END, Alphabet
+from deniable.tally import FormTally
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
 
@@ -60,6 +61,9 @@ def test_nothing_to_be_found_is_an_estimate_without_symbols() -> None:
     assert repr(found).startswith("<0 texts discovered in 20000 reports, of ")
     assert found.intervals().shape == (0, 2)
     assert len(found.leading(5)) == 5
+    for wrong in (-1, 2.0, True, "3"):
+        with pytest.raises(DecodeError, match=f"^count must be a number of texts from 0 on, got {wrong!r}$"):
+            found.leading(wrong)  # type: ignore[arg-type]
     with pytest.raises(DecodeError, match="symbols must hold at least one symbol, got none"):
         found.total([])
 
@@ -189,6 +193,8 @@ def refused(sentence: str, given: Any = None, **how: Any) -> None:
 
 def test_bad_arguments_are_refused_in_a_sentence() -> None:
     refused("tally must be a Tally, got str; make one with dn.count", "day.tally")
+    form = FormTally(dn.form(word=tally_of(WROTE, n=1).survey, smokes=dn.warner(epsilon=1), spend="each"))
+    refused("tally must be a Tally, got FormTally; search one question of it, such as tally['word']", form)
     listed = dn.Tally(dn.orr(epsilon=1, cells=4, cohorts=8, seed=bytes(16)))
     refused(
         "tally must be of a survey that discovers text (dn.discovery), got one of hashed answers; decode it, with a "

@@ -123,7 +123,7 @@ def test_what_the_page_around_hears_does_not_depend_on_the_answer(
 def test_the_page_around_does_not_see_how_far_somebody_came_in_a_form(
     server: Server, fresh: Open, watch: Watch, site: Site
 ) -> None:
-    """Which questions follow depends on an answer that is not sent: the history that both share has no entry a screen."""
+    """Which questions follow depends on an answer that is not sent: the history of both has no entry a screen."""
     form = dn.form(
         smokes=dn.warner(epsilon=1, name="Do you smoke?"),
         fjord=dn.warner(epsilon=1, name="Have you seen a fjord?"),

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import FrameLocator, Page
 
+import deniable as dn
 from tests.collector import Server
 from tests.e2e.conftest import Open, Watch
 from tests.e2e.steps import QUESTION, SYMBOLS, answer_link, counters, survey_of, until
@@ -117,6 +118,40 @@ def test_what_the_page_around_hears_does_not_depend_on_the_answer(
         heard.append(json.dumps(page.evaluate("heard")))
         assert survey.digest not in heard[-1]
     assert len(set(heard)) == 1
+
+
+def test_the_page_around_does_not_see_how_far_somebody_came_in_a_form(
+    server: Server, fresh: Open, watch: Watch, site: Site
+) -> None:
+    """Which questions follow depends on an answer that is not sent: the history of both has no entry a screen."""
+    form = dn.form(
+        smokes=dn.warner(epsilon=1, name="Do you smoke?"),
+        fjord=dn.warner(epsilon=1, name="Have you seen a fjord?"),
+        epsilon=2,
+        public={"land": ["Norway", "Sweden"]},
+        when={"fjord": ("land", "Norway")},
+        name=f"{QUESTION} In a frame, and in Norway.",
+    )
+    origin = site("")
+    server.create(form, frames=[origin])  # type: ignore[arg-type]
+    site(EMBEDDING % answer_link(server, form))  # type: ignore[arg-type]
+    for land, dice in (("Norway", 2), ("Sweden", 1)):
+        page = opened(fresh, watch, origin)
+        frame = page.frame_locator("#survey")
+        frame.get_by_label(land, exact=True).check()
+        seen = "[history.length, loads, survey.contentWindow.length]"
+        before = page.evaluate(seen)
+        frame.locator("#next").click()
+        for title in ("Do you smoke?", "Have you seen a fjord?")[:dice]:
+            frame.locator("#legend > span", has_text=title).wait_for()
+            frame.get_by_label("yes", exact=True).check()
+            frame.locator("#next").click()
+        frame.get_by_role("button", name="Roll the").click()
+        if dice > 1:
+            frame.locator("#onward").click()
+        frame.get_by_role("button", name="Send this").click()
+        frame.get_by_text("Your answer is counted").wait_for()
+        assert page.evaluate(seen) == before
 
 
 def test_a_frame_that_may_keep_nothing_leads_to_a_tab_of_its_own(

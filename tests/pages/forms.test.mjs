@@ -90,6 +90,11 @@ for (const [fields, said] of [
       "without a mean.",
   ],
   [{ people: "3" }, "Say how many people will answer: 10 or more."],
+  [
+    { questions: [{ ...LIST, symbols: ["yes", "no answer"], skip: true }, AGE] },
+    "Question 1: The list has “no answer”, which is what is counted for people who leave the question out: word it " +
+      "otherwise.",
+  ],
   [{ error: "" }, "Say how far off a share may be: more than 0 and less than 100 percentage points."],
 ])
   test(`a form with ${JSON.stringify(fields).slice(0, 40)} says what is missing`, () => {

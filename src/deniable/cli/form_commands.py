@@ -8,10 +8,10 @@ from deniable.cli.files import load_agreement, load_survey
 from deniable.cli.output import add_force, put, told, writes
 from deniable.cli.parser import Commands, command, one_of, whole
 from deniable.cli.text import several, table
-from deniable.cli.words import at_most, crowd_sentences, notice, odds_sentence, taking_part
+from deniable.cli.words import THAT_IS_ALL, at_most, crowd_sentences, notice, odds_sentence, taking_part
 from deniable.errors import DeniableError
 from deniable.mechanisms import epsilon_text
-from deniable.survey import SPENDINGS, Form, form
+from deniable.survey import SPENDINGS, Form, form, strength
 
 if TYPE_CHECKING:
     from deniable.crowds import Crowd
@@ -133,8 +133,53 @@ def form_notice(made: Form, found: "Crowd | None" = None) -> list[tuple[str, str
     if found is not None:
         told.append(("Among all others", crowd_sentences(found)))
     for part in made.parts:
-        told += [(f"{part.survey.name}: {heading}", text) for heading, text in notice(part.survey)]
-    return told
+        own = [pair for pair in notice(part.survey) if pair[0] not in _OF_ALL]
+        told += [(f"{part.survey.name}: {heading}", text.partition(THAT_IS_ALL)[0]) for heading, text in own]
+    return told + _of_all(made)
+
+
+# What a notice says of the whole form and not of each question, as headings of a question's own notice.
+_OF_ALL = ("What can be seen", "What is not protected", "The numbers")
+
+
+def _of_all(made: Form) -> list[tuple[str, str]]:
+    """What leaves the device, what can be seen of it, and what is not protected: once for all questions."""
+    groups = [part.survey.name for part in made.parts if part.survey.cohorts > 1]
+    seen = [
+        "That you took part, and when",
+        *(["which questions your device drew"] if made.drawn < len(made.parts) else []),
+        *(
+            ["which questions you were asked, and so what they depend on"]
+            if any(q.when for q in made.questions)
+            else []
+        ),
+        *([f"your group number in {_and(tuple(groups))}, drawn at random once and kept"] if groups else []),
+        "the address you sent from, if the network shows it.",
+    ]
+    again = (
+        "sends the same bytes" if made.bounds[1] == made.bounds[0] else "sends other bytes, made from the first ones"
+    )
+    each = "; ".join(f"{part.name}: {part.survey.title}, epsilon {part.survey.epsilon:g}" for part in made.parts)
+    return [
+        (
+            "What is sent in all",
+            f"One report of {made.report_format.length} bytes with what the dice gave for every question, as long for "
+            "any answers as for any others.",
+        ),
+        ("What can be seen", "; ".join(seen)),
+        (
+            "What is not protected",
+            "What everyone's reports say together: the form exists to learn that, whether or not you take part. "
+            "Further forms and surveys: each one spends its own protection, and they add up. Different answers to this "
+            f"form at different times: each new answer is a new report. (Repeating the same answers {again}, as long "
+            "as your device keeps its state.) Anything on your device or network that watches you answer.",
+        ),
+        (
+            "The numbers",
+            f"Epsilon {made.epsilon:g} for all answers together: {strength(made.epsilon)} privacy. {each}. Form "
+            f"{made.digest}.",
+        ),
+    ]
 
 
 def _and(names: tuple[str, ...]) -> str:

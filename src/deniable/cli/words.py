@@ -146,6 +146,9 @@ def _answering_again(survey: Survey) -> str:
     )
 
 
+THAT_IS_ALL = " That is all:"  # begins what a notice says of the bytes of a survey
+
+
 def report_bytes(survey: Survey) -> int:
     """How many bytes one packed report has: the same for every answer."""
     return survey.report_format.length
@@ -444,7 +447,7 @@ def notice(survey: Survey, crowd: Crowd | None = None) -> list[tuple[str, str]]:
         ),
         (
             "What is sent",
-            f"{doings.of(survey.mechanism.permanent)(survey)} That is all: {report_bytes(survey)} bytes, "
+            f"{doings.of(survey.mechanism.permanent)(survey)}{THAT_IS_ALL} {report_bytes(survey)} bytes, "
             "randomised before they leave.",
         ),
         (

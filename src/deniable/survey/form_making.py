@@ -100,6 +100,11 @@ def form(
     given = _checked(questions, named)
     if spend not in SPENDINGS:
         raise SurveyError(f"spend must be 'split', 'sample' or 'each', got {str(spend)[:40]!r}")
+    if spend != "sample" and draw != 1:
+        raise SurveyError(f"draw must be left out unless spend='sample', got {draw!r} with spend={spend!r}")
+    for what, named_by in (("public", public), ("when", when)):
+        if named_by is not None and not isinstance(named_by, Mapping):
+            raise SurveyError(f"{what} must be a mapping by the names of questions, got {type(named_by).__name__}")
     participation = check_participation(participation)
     pairs, skipped = _pairs(relate, given), _names("skip", skip, given)
     conditions = _conditions(when, given, public or {})
@@ -150,7 +155,7 @@ def _checked(questions: Mapping[str, Survey] | None, named: Mapping[str, Survey]
 def _names(what: str, names: Iterable[str], given: Mapping[str, Survey]) -> set[str]:
     if isinstance(names, str):
         raise SurveyError(f"{what} must be a list of names, got one text; write {what}=[{names[:64]!r}]")
-    found = list(names)
+    found = _list_of(what, names)
     for own in found:
         if own not in given:
             raise SurveyError(f"{what} must name questions of the form, got {str(own)[:64]!r}, which it does not have")
@@ -159,11 +164,17 @@ def _names(what: str, names: Iterable[str], given: Mapping[str, Survey]) -> set[
     return set(found)
 
 
+def _list_of(what: str, given: Iterable[Any]) -> list[Any]:
+    if not isinstance(given, Iterable):
+        raise SurveyError(f"{what} must be a list, got {type(given).__name__}; leave it out where there is none")
+    return list(given)
+
+
 def _pairs(relate: Iterable[Sequence[str]], given: Mapping[str, Survey]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     places = list(given)
-    for pair in relate:
-        if isinstance(pair, str) or len(tuple(pair)) != 2:
+    for pair in _list_of("relate", relate):
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise SurveyError("relate must be a list of pairs of names, got something else; write [('smokes', 'age')]")
         _names("relate", pair, given)
         first, second = sorted(pair, key=places.index)

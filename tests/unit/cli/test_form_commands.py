@@ -38,6 +38,11 @@ def test_what_may_be_seen_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[
         "see there. Every answer is randomised on its own, before it leaves your device, so what is seen of one says "
         "nothing about the others." in notice
     )
+    assert notice.count("What can be seen") == notice.count("What is not protected") == 1, "once for all questions"
+    assert "That is all" not in notice
+    assert f"One report of {SEEN.report_format.length} bytes with what the dice gave for every question" in notice
+    assert f"Form {SEEN.digest}." in notice
+    assert all(part.survey.digest not in notice for part in SEEN.parts), "nobody else knows these"
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -70,6 +75,24 @@ def test_the_crowd_of_a_form_is_told(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "Among all others" in told(capsys, "survey", "notice", name, "--n", "10000")
     sentence = "--reports must not be given for a form; ask for the survey of one question"
     assert sentence in refused(capsys, "survey", "show", name, "--reports", "3")
+
+
+def test_what_can_be_seen_of_a_form_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    form = dn.form(
+        smokes=dn.warner(epsilon=1),
+        town=dn.orr(epsilon=1, cells=4, cohorts=8, name="Which town?"),
+        sport=dn.krr(3, epsilon=1),
+        epsilon=2,
+        spend="sample",
+        draw=2,
+        public={"land": ["NO", "SE"]},
+        when={"sport": ("land", "NO")},
+    )
+    form.save(tmp_path / "form.json")
+    assert (
+        "That you took part, and when; which questions your device drew; which questions you were asked, and so what "
+        "they depend on; your group number in Which town?, drawn at random once and kept; the address you sent from"
+    ) in told(capsys, "survey", "notice", str(tmp_path / "form.json"))
 
 
 def test_how_people_take_part_in_a_form_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

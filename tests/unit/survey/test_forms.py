@@ -88,6 +88,30 @@ MADE: dict[str, tuple[Callable[[], object], str]] = {
         lambda: form(smokes=YES, city=CITY, epsilon=1, spend="sample", draw=3),
         "draw must be from 1 to the 2 parts of this form, got 3",
     ),
+    "draw of all": (
+        lambda: form(smokes=YES, city=CITY, epsilon=1, draw=2),
+        "draw must be left out unless spend='sample', got 2 with spend='split'",
+    ),
+    "relate nothing": (
+        lambda: form(smokes=YES, city=CITY, epsilon=1, relate=None),  # type: ignore[arg-type]
+        "relate must be a list, got NoneType; leave it out where there is none",
+    ),
+    "relate numbers": (
+        lambda: form(smokes=YES, city=CITY, epsilon=1, relate=[3]),  # type: ignore[list-item]
+        "relate must be a list of pairs of names, got something else; write [('smokes', 'age')]",
+    ),
+    "skip a number": (
+        lambda: form(smokes=YES, city=CITY, epsilon=1, skip=3),  # type: ignore[arg-type]
+        "skip must be a list, got int; leave it out where there is none",
+    ),
+    "when a list": (
+        lambda: form(smokes=YES, city=CITY, epsilon=1, when=[("smokes", "x")]),  # type: ignore[arg-type]
+        "when must be a mapping by the names of questions, got list",
+    ),
+    "public a list": (
+        lambda: form(smokes=YES, city=CITY, epsilon=1, public=["land"]),  # type: ignore[arg-type]
+        "public must be a mapping by the names of questions, got list",
+    ),
     "relate something": (
         lambda: form(smokes=YES, city=CITY, epsilon=1, relate=["smokes"]),
         "relate must be a list of pairs of names, got something else; write [('smokes', 'age')]",

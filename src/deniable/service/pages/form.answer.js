@@ -122,8 +122,10 @@ export function field(asked) {
   const names = () => steps(agreed, client.questions, given());
   const changed = () => $("form").dispatchEvent(new Event("input"));
 
+  // The page around a frame can count the entries: how far somebody came, and so which question came next.
+  const turn = parent === window ? "pushState" : "replaceState";
   const go = (to) => {
-    history.pushState({ screen: to }, "");
+    history[turn]({ screen: to }, "");
     at = to;
     return draw(true);
   };

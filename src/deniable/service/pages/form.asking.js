@@ -7,6 +7,7 @@
 
 import { symbolText } from "./common.js";
 import { related } from "./form.pairs.js";
+import { NO_ANSWER } from "./form.plan.js";
 import { answersOf, request } from "./planning.js";
 import { text } from "./texts.js";
 
@@ -55,6 +56,8 @@ export function formRequest({ title, questions, relate = [], ...settings }) {
     if (typeof answers === "string") return text("forms.ofQuestion", { number: i + 1, said: answers });
     if (skip && kind === "number" && binsOf(answers) > MOST_SKIPPED)
       return text("forms.ofQuestion", { number: i + 1, said: text("forms.fewBins", { count: MOST_SKIPPED }) });
+    if (skip && [...(answers.symbols ?? []), ...(answers.ordered ?? [])].includes(NO_ANSWER))
+      return text("forms.ofQuestion", { number: i + 1, said: text("forms.noAnswerThere", { answer: NO_ANSWER }) });
     asked.push({ name: names[i], title: name, ...answers, ...(skip && { skip: true }) });
   }
   const pairs = related(relate, asked);

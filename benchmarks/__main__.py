@@ -52,8 +52,10 @@ def row(line: Line) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks", description="Speed and memory, as ratios measured in this run.")
     parser.add_argument("--json", type=Path, default=Path("out/bench.json"), help="where to write the table as JSON")
-    parser.add_argument("--only", choices=sorted(ROOMS), help="one group of benchmarks")
+    parser.add_argument("--only", choices=sorted(ROOMS), help="one part alone")
     options = parser.parse_args()
+    if options.only in (None, "serving"):
+        serving.check()
     heads = ["what", "ours", "reference", "ratio", "target", "met", "reference is"]
     widths = [38, 9, 12, 9, 9, 4, 0]
     print(aligned(heads, widths, "lllllll"))

@@ -143,7 +143,7 @@ class DiscoveredEstimate(Estimate):
     >>> import deniable as dn
     >>> survey = dn.discovery(epsilon=4, length=4, cohorts=256, seed=bytes(16))
     >>> tally = dn.simulate(survey, [0.6, 0.4], 10**5, np.random.default_rng(0), symbols=["lynx", "elk"])
-    >>> found = dn.discover(tally)
+    >>> found = dn.discover(tally, alphabet="letters")
     >>> found.symbols, found.interval_kind, found.leading(3)[:2] == list(found.symbols)
     (('lynx', 'elk'), 'conditional', True)
     >>> found  # doctest: +ELLIPSIS

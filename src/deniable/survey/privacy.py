@@ -61,13 +61,14 @@ class Privacy:
     @property
     def epsilons(self) -> list[list[float]]:
         """The matrix in nats: 0 on the diagonal, `inf` where a report can give the answer away."""
-        logs = {ratio: _log(ratio) for row in self.ratios for ratio in row}
+        logs = {ratio: _log(ratio) for ratio in {ratio for row in self.ratios for ratio in row}}
         return [[logs[ratio] for ratio in row] for row in self.ratios]
 
     @property
     def largest(self) -> float:
         """The largest entry."""
-        return max(map(max, self.epsilons))
+        finite = [ratio for row in self.ratios for ratio in row if ratio is not None]
+        return math.inf if len(finite) < len(self.answers) ** 2 else _log(max(finite))
 
     def between(self, given: object, other: object) -> float:
         """The epsilon of one answer against another.

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from deniable.survey import END, Alphabet
 from deniable.tally import FormTally
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
+FEW = "abceklmnosxyz"  # half as many letters are searched four times as fast
 
 
 def tally_of(wrote: dict[str, float], *, n: int = 200_000, **how: Any) -> dn.Tally:
@@ -27,6 +29,11 @@ def tally_of(wrote: dict[str, float], *, n: int = 200_000, **how: Any) -> dn.Tal
 
 
 WROTE = {"lynx": 0.4, "elk": 0.3, "elks": 0.2, "": 0.1}
+
+
+@cache
+def searched_everywhere() -> DiscoveredEstimate:
+    return dn.discover(tally_of(WROTE), alphabet=FEW)
 
 
 def test_declared_texts_come_largest_first_with_shares_and_what_is_left() -> None:
@@ -82,7 +89,7 @@ def test_text_of_any_language_is_found_and_cut_between_bytes() -> None:
 
 
 def test_a_text_that_is_cut_within_a_character_shows_the_bytes() -> None:
-    found = dn.discover(tally_of({"abcde\u00e9": 0.7, "abcde": 0.3}), alphabet=LATIN + "\u00e9")
+    found = dn.discover(tally_of({"abcde\u00e9": 0.7, "abcde": 0.3}), alphabet="abcdexyz\u00e9")
     assert found.symbols == ("abcde\\xc3\u2026", "abcde")
 
 
@@ -95,17 +102,16 @@ def test_what_normalisation_would_change_is_no_candidate() -> None:
 
 
 def test_refused_lengths_leave_no_cut_texts() -> None:
-    found = dn.discover(tally_of({"lynx": 1.0}, overlong="refuse"), alphabet=LATIN)
+    found = dn.discover(tally_of({"lynx": 1.0}, overlong="refuse"), alphabet=FEW)
     assert found.symbols == ("lynx",)
     assert not any(str(text).endswith("\u2026") for text in found.tested.symbols)
 
 
 def test_known_prefixes_and_alphabets_narrow_the_search_and_listed_texts_join_it() -> None:
     tally = tally_of(WROTE)
-    everywhere = dn.discover(tally, alphabet=LATIN)
-    narrow = dn.discover(tally, alphabet=LATIN, prefixes=["elk"])
+    narrow = dn.discover(tally, alphabet=FEW, prefixes=["elk"])
     assert narrow.symbols == ("elk", "elks")
-    assert narrow.tested.size < everywhere.tested.size
+    assert narrow.tested.size < searched_everywhere().tested.size
     both = dn.discover(tally, alphabet="ekls", candidates=["Lynx", "unwritten"])
     assert both.symbols == ("lynx", "elk", "elks", "")
     assert "unwritten"[:6] + "\u2026" in both.tested.symbols
@@ -113,24 +119,24 @@ def test_known_prefixes_and_alphabets_narrow_the_search_and_listed_texts_join_it
 
 def test_progress_rises_to_the_whole() -> None:
     told: list[tuple[int, int]] = []
-    dn.discover(tally_of(WROTE), alphabet=LATIN, progress=lambda done, total: told.append((done, total)))
+    dn.discover(tally_of(WROTE), alphabet=FEW, progress=lambda done, total: told.append((done, total)))
     assert told == sorted(told)
     assert told[-1] == (5000, 5000)
 
 
-@pytest.mark.parametrize("limit", [{"most": 2000}, {"seconds": 1e-9}])
+@pytest.mark.parametrize("limit", [{"most": 500}, {"seconds": 1e-9}])
 def test_a_search_that_reached_a_limit_is_resumed(limit: dict[str, float]) -> None:
     tally = tally_of(WROTE)
     with pytest.raises(
         UnfinishedSearch, match=r"^a search must end within its limits, got to level \d of 5 with "
     ) as met:
-        dn.discover(tally, alphabet=LATIN, **limit)  # type: ignore[arg-type]
+        dn.discover(tally, alphabet=FEW, **limit)  # type: ignore[arg-type]
     assert str(met.value).endswith("; resume it with a higher limit, or name an alphabet or known prefixes")
     state = met.value.beginnings
     assert isinstance(state, Beginnings)
     assert (state.levels > 0) == ("most" in limit)
-    again = dn.discover(tally, alphabet=LATIN, resume=Beginnings.from_json(state.to_json()))
-    at_once = dn.discover(tally, alphabet=LATIN)
+    again = dn.discover(tally, alphabet=FEW, resume=Beginnings.from_json(state.to_json()))
+    at_once = searched_everywhere()
     assert again.symbols == at_once.symbols
     assert np.array_equal(again.raw, at_once.raw)
 
@@ -262,7 +268,7 @@ def test_levels_that_cannot_be_searched_are_named() -> None:
 
 def test_windows_of_the_same_devices_are_told_to_the_last_level() -> None:
     one = tally_of(WROTE, n=50_000, participation="window")
-    found = dn.discover(one + one, alphabet=LATIN)
+    found = dn.discover(one + one, alphabet=FEW)
     assert isinstance(found, DiscoveredEstimate)
     assert found.shared_noise.startswith("2 windows may be of the same devices")
 
@@ -270,7 +276,7 @@ def test_windows_of_the_same_devices_are_told_to_the_last_level() -> None:
 def test_answers_with_a_nul_are_no_trouble() -> None:
     """No alphabet has it unless it is named: nobody types it."""
     tally = tally_of({"a\0b": 0.6, "lynx": 0.4})
-    assert dn.discover(tally, alphabet=LATIN).symbols == ("lynx",)
+    assert dn.discover(tally, alphabet=FEW).symbols == ("lynx",)
     assert 0 not in Extension(Alphabet.open()).after(b"")
     assert dn.discover(tally, alphabet="ab\0").symbols == ("a\0b",)
 

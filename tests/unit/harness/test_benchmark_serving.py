@@ -5,12 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
-def test_without_wrk_it_says_so_and_ends(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks", "--only", "serving", "--json", str(tmp_path / "bench.json")]
+
+@pytest.mark.parametrize("part", [[], ["--only", "serving"]])
+def test_without_wrk_it_says_so_and_ends_before_anything_is_measured(tmp_path: Path, part: list[str]) -> None:
+    command = [sys.executable, "-m", "benchmarks", *part, "--json", str(tmp_path / "bench.json")]
     names = os.environ | {"PATH": str(tmp_path)}
     done = subprocess.run(command, env=names, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1
+    assert done.stdout == ""
     assert done.stderr == "benchmarks: wrk must be installed for the load: apt-get install wrk\n"
 
 

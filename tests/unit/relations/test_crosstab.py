@@ -173,14 +173,15 @@ def test_a_sparse_table_is_not_tested_and_says_so() -> None:
 
 def test_an_answer_that_nobody_of_a_group_gave_is_tested_where_many_were_expected() -> None:
     """Cochran's rule is about expected counts; the statistic without noise is Pearson's."""
-    counts = np.array([[0, 50, 20], [30, 50, 20]])
+    counts = np.array([[0, 50, 20], [30, 50, 20], [20, 70, 40]])
     survey = dn.krr(3, epsilon=30)
     table = dn.crosstab({name: dn.Tally(survey, [row]) for name, row in enumerate(counts)})
     pearson = chi2_contingency(counts, correction=False)
     assert table.independence.why_not == ""
     assert table.independence.statistic == pytest.approx(pearson.statistic, rel=1e-6)
+    assert (table.independence.freedom, table.independence.pvalue) == pytest.approx((4, pearson.pvalue), rel=1e-5)
     form = dn.form(a=dn.krr(2, epsilon=1), b=dn.krr(3, epsilon=1), epsilon=12, relate=[("a", "b")])
-    pair = dn.simulate(form, {("a", "b"): counts / counts.sum()}, n=170, rng=np.random.default_rng(0))
+    pair = dn.simulate(form, {("a", "b"): counts[:2] / counts[:2].sum()}, n=170, rng=np.random.default_rng(0))
     assert dn.crosstab(pair, "a", "b").independence.why_not == ""
     rare = dn.simulate(form, {("a", "b"): [[0.5, 0.01, 0.0], [0.4, 0.09, 0.0]]}, n=170, rng=np.random.default_rng(0))
     assert "expected fewer than 5 times" in dn.crosstab(rare, "a", "b").independence.why_not

@@ -376,6 +376,26 @@ def test_likelihood_ratio_and_wald_agree_and_the_null_is_the_constant() -> None:
     assert fit.llnull == pytest.approx(constant.llf, abs=1e-6)
 
 
+def test_the_interval_of_a_prediction_is_that_of_its_log_odds() -> None:
+    fit = dn.regress("said ~ old", people(DESIGNS["forced"]), survey=DESIGNS["forced"])
+    found = fit.predict({"old": [0]}, level=0.9)["yes"]
+    limits = 1 / (1 + np.exp(-fit.conf_int(0.1).loc["Intercept"].to_numpy()))
+    assert found[["low", "high"]].to_numpy()[0] == pytest.approx(limits, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [{"step": 1}, {"bins": 60}])
+def test_numbers_that_hardly_are_random_have_the_line_of_least_squares(scale: dict[str, Any]) -> None:
+    """A shift by half a bin would be seen: the standard error is a fifth of that."""
+    rng = np.random.default_rng(2)
+    x = rng.integers(0, 10, 4000)
+    y = 10 + 2 * x + rng.normal(size=4000) * 3
+    survey = dn.number(-10, 50, epsilon=30, **scale)
+    fit = dn.regress("y ~ x", {"y": dn.privatize(survey, y.tolist()).responses, "x": x}, survey=survey)
+    slope, start = np.polyfit(x, y, 1)
+    assert fit.params[["Intercept", "x"]].to_numpy() == pytest.approx([start, slope], abs=0.1)
+    assert np.exp(fit.params["log(sigma)"]) == pytest.approx(3, abs=0.1)
+
+
 def test_predictions_have_intervals_inside_zero_and_one() -> None:
     fit = dn.regress("said ~ old", people(DESIGNS["forced"]), survey=DESIGNS["forced"])
     found = fit.predict({"old": [0, 3]}, level=0.95)
@@ -528,6 +548,30 @@ def test_who_was_asked_openly_is_no_survey_alone() -> None:
     ):
         with pytest.raises(dn.DeniableError, match=told):
             dn.regress("said ~ x", rows, survey=surveys, group="g")
+
+
+def test_a_randomised_covariate_equals_direct_maximum_likelihood() -> None:
+    """Both reports of a person, the covariate summed out by hand; and the covariate's own share is no odds of one."""
+    outcome, hidden = dn.warner(epsilon=2), dn.krr(["u", "v"], epsilon=1)
+    rng = np.random.default_rng(21)
+    z, c = rng.integers(-1, 2, 5000), (rng.random(5000) < 0.3).astype(int)
+    y = (rng.random(5000) < 1 / (1 + np.exp(0.5 - 1.5 * c - 0.4 * z))).astype(int)
+    kept = [float(survey.mechanism.hit) for survey in (outcome, hidden)]
+    said, told = (np.where(rng.random(5000) < keep, true, 1 - true) for keep, true in zip(kept, (y, c), strict=True))
+    fit = dn.regress("y ~ c + z", {"y": said, "c": told, "z": z}, survey=outcome, randomized={"c": hidden})
+
+    def minus(b: Any) -> float:
+        odds = 1 / (1 + np.exp(-(b[3] + b[4] * z)))
+        total = np.zeros(5000)
+        for value, rho in ((0, 1 - odds), (1, odds)):
+            share = 1 / (1 + np.exp(-(b[0] + b[1] * value + b[2] * z)))
+            yes = 1 - kept[0] + (2 * kept[0] - 1) * share
+            total += rho * np.where(told == value, kept[1], 1 - kept[1]) * np.where(said, yes, 1 - yes)
+        return -float(np.log(total).sum())
+
+    best = min((minimize(minus, rng.normal(size=5), method="BFGS") for _ in range(4)), key=lambda end: end.fun)
+    assert fit.llf == pytest.approx(-best.fun, abs=1e-6)
+    assert fit.params.to_numpy() == pytest.approx(best.x[:3], abs=1e-3)
 
 
 def test_information_without_a_direction_is_infinite() -> None:

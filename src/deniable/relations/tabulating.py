@@ -76,7 +76,9 @@ def crosstab(
     """
     if isinstance(data, FormTally):
         if not (isinstance(rows, str) and isinstance(columns, str)):
-            raise DecodeError("rows and columns must name two related questions of the form, got fewer")
+            pairs = [[one.name for one in part.questions] for part in data.form.parts if len(part.questions) > 1]
+            told = ", ".join(" and ".join(pair) for pair in pairs) or "none; make it with relate=[...]"
+            raise DecodeError(f"rows and columns must name two related questions, got fewer; the form relates {told}")
         if noncompliance is not None or candidates is not None:
             what = "noncompliance" if candidates is None else "candidates"
             raise DecodeError(f"{what} must come with a tally for each group, got the tally of a form; leave it out")

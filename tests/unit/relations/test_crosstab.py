@@ -35,11 +35,20 @@ def test_without_noise_a_table_of_groups_is_the_plain_one() -> None:
     table = dn.crosstab({"a": dn.Tally(CLEAR, [[60, 40]]), "b": dn.Tally(CLEAR, [[150, 150]])}, decoder=dn.Inversion())
     assert np.allclose(table.raw, [[0.15, 0.1], [0.375, 0.375]], atol=1e-9)
     assert np.allclose(table.conditional(), [[0.6, 0.4], [0.5, 0.5]], atol=1e-9)
+    assert np.allclose(table.standard_errors, np.sqrt(table.raw * (1 - table.raw) / 400), rtol=1e-6)
     # Pearson's statistic of the plain table, with the variance of the pooled share.
     pooled, n = 190 / 400, (100, 300)
     z2 = 0.1**2 / (pooled * (1 - pooled) * (1 / n[0] + 1 / n[1]))
     assert math.isclose(table.independence.statistic, z2, rel_tol=1e-6)
     assert table.independence.freedom == 1
+
+
+def test_all_marks_together_are_right_with_the_level() -> None:
+    """Of four cells each is marked beyond 2.50 standard errors, not beyond 1.96."""
+    for counts, marked in (([[62, 38], [148, 152]], False), ([[66, 34], [148, 152]], True)):  # 2.2 and 2.9 errors
+        table = dn.crosstab({name: dn.Tally(CLEAR, [row]) for name, row in enumerate(counts)})
+        assert table.independence.pvalue < 0.05
+        assert bool(table.certain().any()) is marked
 
 
 def test_rows_and_columns_of_a_pair_may_be_turned() -> None:
@@ -173,14 +182,15 @@ def test_a_sparse_table_is_not_tested_and_says_so() -> None:
 
 def test_an_answer_that_nobody_of_a_group_gave_is_tested_where_many_were_expected() -> None:
     """Cochran's rule is about expected counts; the statistic without noise is Pearson's."""
-    counts = np.array([[0, 50, 20], [30, 50, 20]])
+    counts = np.array([[0, 50, 20], [30, 50, 20], [20, 70, 40]])
     survey = dn.krr(3, epsilon=30)
     table = dn.crosstab({name: dn.Tally(survey, [row]) for name, row in enumerate(counts)})
     pearson = chi2_contingency(counts, correction=False)
     assert table.independence.why_not == ""
     assert table.independence.statistic == pytest.approx(pearson.statistic, rel=1e-6)
+    assert (table.independence.freedom, table.independence.pvalue) == pytest.approx((4, pearson.pvalue), rel=1e-5)
     form = dn.form(a=dn.krr(2, epsilon=1), b=dn.krr(3, epsilon=1), epsilon=12, relate=[("a", "b")])
-    pair = dn.simulate(form, {("a", "b"): counts / counts.sum()}, n=170, rng=np.random.default_rng(0))
+    pair = dn.simulate(form, {("a", "b"): counts[:2] / counts[:2].sum()}, n=170, rng=np.random.default_rng(0))
     assert dn.crosstab(pair, "a", "b").independence.why_not == ""
     rare = dn.simulate(form, {("a", "b"): [[0.5, 0.01, 0.0], [0.4, 0.09, 0.0]]}, n=170, rng=np.random.default_rng(0))
     assert "expected fewer than 5 times" in dn.crosstab(rare, "a", "b").independence.why_not
@@ -216,7 +226,7 @@ REFUSED: list[tuple[Any, tuple[Any, ...], str]] = [
     (FormTally(FORM), ("smokes", "age"), "tally must hold answers to 'smokes' and 'age', got none"),
     (FormTally(FORM), ("smokes", "smokes"), "rows and columns must name two different questions, got smokes twice"),
     (FormTally(FORM), ("smokes", "city"), "must be related in the form to be tabulated together, got smokes and city"),
-    (FormTally(FORM), ("smokes",), "must name two related questions"),
+    (FormTally(FORM), ("smokes",), "must name two related questions, got fewer; the form relates smokes and age"),
 ]
 
 

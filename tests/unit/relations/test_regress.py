@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.optimize import minimize, root
+from scipy.stats import chi2, norm, t
 
 import deniable as dn
 from deniable.relations.fitting import covariance
@@ -27,6 +28,15 @@ DESIGNS = {
     "unrelated": dn.design("unrelated", p=0.7, u=0.4),
     "crosswise": dn.design("crosswise", p=0.25),
     "mangat": dn.design("mangat", p=0.6),
+}
+
+# P(say the second thing | no) and P(... | yes), as the literature defines each design.
+SAID_YES = {
+    "warner": (0.3, 0.7),
+    "forced": (1 / 6, 5 / 6),
+    "unrelated": (0.3 * 0.4, 0.7 + 0.3 * 0.4),
+    "crosswise": (0.75, 0.25),
+    "mangat": (0.4, 1.0),
 }
 
 
@@ -45,7 +55,7 @@ def test_coefficients_of_hand_run_designs_equal_direct_maximum_likelihood(name: 
     survey = DESIGNS[name]
     data = people(survey)
     fit = dn.regress("said ~ old", data, survey=survey)
-    chance = np.array([float(survey.mechanism.probability(1, (cell,))) for cell in (0, 1)])
+    chance = SAID_YES[name]
     yes = data["said"] == survey.mechanism.said[1]
 
     def minus(b: Any) -> float:
@@ -73,7 +83,7 @@ def test_coefficients_of_hand_run_designs_equal_direct_maximum_likelihood(name: 
 def test_prevalence_is_the_closed_form(name: str) -> None:
     survey = DESIGNS[name]
     no, yes = survey.mechanism.said
-    low, high = (float(survey.mechanism.probability(1, (cell,))) for cell in (0, 1))
+    low, high = SAID_YES[name]
     share = 0.3
     count = round(100_000 * (low + share * (high - low)))
     fit = dn.regress("said ~ 1", {"said": [no, yes], "n": [100_000 - count, count]}, survey=survey, counts="n")
@@ -314,12 +324,43 @@ def test_weighted_shares_agree_with_survey_sampling_where_nothing_is_random() ->
     assert float(fit.bse.iloc[0]) * share * (1 - share) == pytest.approx(variance**0.5, rel=1e-6)
 
 
+def test_weights_clusters_and_strata_together_are_the_linearised_errors_of_survey_sampling() -> None:
+    """Of a logit whose outcome is hardly random: sums of scores by cluster, about their mean within the stratum."""
+    rng = np.random.default_rng(12)
+    cluster = rng.integers(0, 24, 1500)
+    x = rng.integers(0, 4, 1500) + cluster % 3
+    y = (rng.random(1500) < 1 / (1 + np.exp(1 - 0.4 * x - 0.1 * (cluster % 4)))).astype(int)
+    rows = {"y": y, "x": x, "w": rng.gamma(2, 1, 1500), "c": cluster, "s": cluster % 3}
+    fit = dn.regress("y ~ x", rows, survey=dn.warner(epsilon=30), weights="w", clusters="c", strata="s")
+    columns = np.column_stack([np.ones(1500), x])
+    w = rows["w"] / rows["w"].mean()
+    share = 1 / (1 + np.exp(-columns @ fit.params.to_numpy()))
+    scores = columns * ((y - share) * w)[:, None]
+    bread = np.linalg.inv((columns * (share * (1 - share) * w)[:, None]).T @ columns)
+    meat = np.zeros((2, 2))
+    for stratum in range(3):
+        sums = np.array([scores[cluster == unit].sum(axis=0) for unit in range(stratum, 24, 3)])
+        away = sums - sums.mean(axis=0)
+        meat += away.T @ away * len(sums) / (len(sums) - 1)
+    assert scores.sum(axis=0) == pytest.approx(0, abs=1e-5)
+    assert fit.bse.to_numpy() == pytest.approx(np.sqrt(np.diag(bread @ meat @ bread)), rel=1e-6)
+    assert fit.freedom == 24 - 3
+    assert fit.conf_int()[1].to_numpy() == pytest.approx((fit.params + t.ppf(0.975, 21) * fit.bse).to_numpy())
+    assert fit.pvalues.to_numpy() == pytest.approx(2 * t.sf(np.abs(fit.params / fit.bse), 21))
+    assert fit.wald_test("x")[2] == pytest.approx(fit.pvalues["x"])
+
+
 def test_an_offset_is_added() -> None:
     survey = DESIGNS["warner"]
     data = people(survey)
     plain = dn.regress("said ~ old", data, survey=survey)
     moved = dn.regress("said ~ old", data | {"off": 0.3 * data["old"]}, survey=survey, offset="off")
     assert moved.params["old"] == pytest.approx(plain.params["old"] - 0.3, abs=1e-6)
+    told = moved.predict({"old": [1, 3], "off": [0.3, 0.9]})["yes"]
+    assert told.to_numpy() == pytest.approx(plain.predict({"old": [1, 3]})["yes"].to_numpy(), abs=1e-6)
+    assert moved.llnull == pytest.approx(
+        dn.regress("said ~ 1", data | {"off": 0.3 * data["old"]}, survey=survey, offset="off").llf
+    )
 
 
 def test_likelihood_ratio_and_wald_agree_and_the_null_is_the_constant() -> None:
@@ -329,7 +370,30 @@ def test_likelihood_ratio_and_wald_agree_and_the_null_is_the_constant() -> None:
     ratio, wald = fit.lr_test(constant), fit.wald_test("old")
     assert ratio[1] == wald[1] == 1
     assert ratio[0] == pytest.approx(wald[0], rel=0.2)
+    assert (wald[2], fit.pvalues["old"]) == pytest.approx((chi2.sf(wald[0], 1), 2 * norm.sf(abs(fit.tvalues["old"]))))
+    wide = dn.regress("said ~ C(old)", data, survey=survey)
+    assert wide.lr_test(constant)[1] == wide.wald_test("C(old)")[1] == 3
     assert fit.llnull == pytest.approx(constant.llf, abs=1e-6)
+
+
+def test_the_interval_of_a_prediction_is_that_of_its_log_odds() -> None:
+    fit = dn.regress("said ~ old", people(DESIGNS["forced"]), survey=DESIGNS["forced"])
+    found = fit.predict({"old": [0]}, level=0.9)["yes"]
+    limits = 1 / (1 + np.exp(-fit.conf_int(0.1).loc["Intercept"].to_numpy()))
+    assert found[["low", "high"]].to_numpy()[0] == pytest.approx(limits, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [{"step": 1}, {"bins": 60}])
+def test_numbers_that_hardly_are_random_have_the_line_of_least_squares(scale: dict[str, Any]) -> None:
+    """A shift by half a bin would be seen: the standard error is a fifth of that."""
+    rng = np.random.default_rng(2)
+    x = rng.integers(0, 10, 4000)
+    y = 10 + 2 * x + rng.normal(size=4000) * 3
+    survey = dn.number(-10, 50, epsilon=30, **scale)
+    fit = dn.regress("y ~ x", {"y": dn.privatize(survey, y.tolist()).responses, "x": x}, survey=survey)
+    slope, start = np.polyfit(x, y, 1)
+    assert fit.params[["Intercept", "x"]].to_numpy() == pytest.approx([start, slope], abs=0.1)
+    assert np.exp(fit.params["log(sigma)"]) == pytest.approx(3, abs=0.1)
 
 
 def test_predictions_have_intervals_inside_zero_and_one() -> None:
@@ -484,6 +548,30 @@ def test_who_was_asked_openly_is_no_survey_alone() -> None:
     ):
         with pytest.raises(dn.DeniableError, match=told):
             dn.regress("said ~ x", rows, survey=surveys, group="g")
+
+
+def test_a_randomised_covariate_equals_direct_maximum_likelihood() -> None:
+    """Both reports of a person, the covariate summed out by hand; and the covariate's own share is no odds of one."""
+    outcome, hidden = dn.warner(epsilon=2), dn.krr(["u", "v"], epsilon=1)
+    rng = np.random.default_rng(21)
+    z, c = rng.integers(-1, 2, 5000), (rng.random(5000) < 0.3).astype(int)
+    y = (rng.random(5000) < 1 / (1 + np.exp(0.5 - 1.5 * c - 0.4 * z))).astype(int)
+    kept = [float(survey.mechanism.hit) for survey in (outcome, hidden)]
+    said, told = (np.where(rng.random(5000) < keep, true, 1 - true) for keep, true in zip(kept, (y, c), strict=True))
+    fit = dn.regress("y ~ c + z", {"y": said, "c": told, "z": z}, survey=outcome, randomized={"c": hidden})
+
+    def minus(b: Any) -> float:
+        odds = 1 / (1 + np.exp(-(b[3] + b[4] * z)))
+        total = np.zeros(5000)
+        for value, rho in ((0, 1 - odds), (1, odds)):
+            share = 1 / (1 + np.exp(-(b[0] + b[1] * value + b[2] * z)))
+            yes = 1 - kept[0] + (2 * kept[0] - 1) * share
+            total += rho * np.where(told == value, kept[1], 1 - kept[1]) * np.where(said, yes, 1 - yes)
+        return -float(np.log(total).sum())
+
+    best = min((minimize(minus, rng.normal(size=5), method="BFGS") for _ in range(4)), key=lambda end: end.fun)
+    assert fit.llf == pytest.approx(-best.fun, abs=1e-6)
+    assert fit.params.to_numpy() == pytest.approx(best.x[:3], abs=1e-3)
 
 
 def test_information_without_a_direction_is_infinite() -> None:

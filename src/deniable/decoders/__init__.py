@@ -16,7 +16,7 @@ from deniable.decoders.intervals import Group, Mass
 from deniable.decoders.inversion import Inversion
 from deniable.decoders.least_squares import LeastSquares
 from deniable.decoders.likelihood import Likelihood
-from deniable.decoders.limits import JeffreysLimits
+from deniable.decoders.limits import JeffreysLimits, check_level
 from deniable.decoders.marginal_rows import MarginalRows
 from deniable.decoders.planted import Planted, chance_in_words
 from deniable.decoders.prior import Observations
@@ -78,6 +78,7 @@ __all__ = [
     "WeightedLeastSquares",
     "cell_weights",
     "chance_in_words",
+    "check_level",
     "check_part",
     "constraint_of",
     "decode",

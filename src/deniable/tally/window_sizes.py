@@ -22,6 +22,8 @@ def sizes_of(windows: Iterable[int]) -> Sizes:
     {1000: 2, 20: 1}
     """
     found: Counter[int] = Counter()
+    if not isinstance(windows, Iterable):
+        raise TallyError(f"windows must be numbers of reports, one a window, got {windows!r}; list them")
     for size in windows:
         if isinstance(size, bool) or not hasattr(size, "__index__") or (number := size.__index__()) < 0:
             raise TallyError(f"windows must be numbers of reports, got {size!r}")

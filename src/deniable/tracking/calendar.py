@@ -1,5 +1,6 @@
 """The positions of windows on a regular calendar: numbers, days, hours, weeks or months, with gaps."""
 
+import contextlib
 import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
@@ -11,6 +12,7 @@ from deniable.errors import DecodeError
 __all__ = ["in_order", "label_gaps", "period_of", "places_of"]
 
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:T(\d{2})(?::00)?Z?)?")
+_PLAIN = re.compile(r"(19|20)\d{6}")  # 20261118: as a number it would be followed by nothing for 70 windows a month
 _WEEK = re.compile(r"(\d{4})-W(\d{2})")
 _MONTH = re.compile(r"(\d{4})-(\d{2})")
 _LEAST_PERIOD = 3  # windows; of a cycle with fewer little is to be seen
@@ -23,8 +25,8 @@ def places_of(labels: Sequence[object]) -> list[int]:
     Parameters
     ----------
     labels
-        Whole numbers, or texts such as "2026-11-18", "2026-11-18T09", "2026-W47" or "2026-11". If none of them is a
-        time, they are taken to follow each other without a gap.
+        Whole numbers, or texts such as "2026-11-18", 20261118, "2026-11-18T09", "2026-W47" or "2026-11". If none of
+        them is a time, they are taken to follow each other without a gap.
 
     Returns
     -------
@@ -44,10 +46,11 @@ def places_of(labels: Sequence[object]) -> list[int]:
     >>> places_of(["2026-11-02", "2026-11-09", "2026-11-23"])
     [0, 1, 3]
     """
-    if len(set(labels)) != len(labels):
-        twice = next(label for place, label in enumerate(labels) if label in labels[:place])
-        raise DecodeError(f"windows must not overlap, got {twice!r} twice; add up the tallies of one window first")
     times = [_time(label) for label in labels]
+    which = [time or label for time, label in zip(times, labels, strict=True)]
+    if len(set(which)) != len(which):
+        twice = next(labels[place] for place, one in enumerate(which) if one in which[:place])
+        raise DecodeError(f"windows must not overlap, got {twice!r} twice; add up the tallies of one window first")
     units = {time and time[0]: label for time, label in zip(times, labels, strict=True)}
     if len(units) > 1 and {None, "number"} & set(units):
         some = " and ".join(repr(label) for label in list(units.values())[:2])
@@ -161,6 +164,9 @@ def _label(unit: str, number: int) -> object:
 
 def _time(label: object) -> tuple[str, int] | None:
     """A label as a unit and a number of it; None if it is a name."""
+    if isinstance(label, (str, Integral)) and _PLAIN.fullmatch(str(label)):
+        with contextlib.suppress(ValueError):
+            return "day", datetime.strptime(str(label), "%Y%m%d").toordinal()
     if isinstance(label, Integral):  # those of NumPy, too
         return "number", int(label)
     if isinstance(label, datetime):

@@ -4,10 +4,12 @@ They are made of the windows' own unbiased estimates. What all windows say of on
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.decoders import check_level
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.tracking.averaging import Series
@@ -19,6 +21,7 @@ __all__ = ["Compared"]
 
 Floats = npt.NDArray[np.float64]
 
+_MOST_WINDOWS = 1e9  # between two false alarms: the limits of the charts are searched for up to here
 _NORMAL_WINDOWS = 28  # windows before one that tell what is normal, at most: four weeks of days
 
 
@@ -100,8 +103,7 @@ class Compared:
         """
         from scipy import stats
 
-        if not 0 < level < 1:
-            raise DecodeError(f"level must be between 0 and 1, got {level!r}")
+        check_level(level)
         reach = float(stats.norm.isf(0.025))
         found = steps_of(self.series, self.least.sharings(self.devices), self.least.trust, self.tails, level)
         most: dict[int, float] = {}  # the largest step of each window
@@ -142,8 +144,9 @@ class Compared:
         list of (symbol, window)
             In the order of windows.
         """
-        if not mean_windows > 1:
-            raise DecodeError(f"mean_windows must be more than 1, got {mean_windows!r}")
+        is_number = isinstance(mean_windows, (int, float, np.floating)) and not isinstance(mean_windows, bool)
+        if not is_number or not 1 < mean_windows <= _MOST_WINDOWS:
+            raise DecodeError(f"mean_windows must be more than 1 and at most {_MOST_WINDOWS:g}, got {mean_windows!r}")
         found = alarms_of(self.series, self.least.typical(self.devices), mean_windows, self.tails)
         return [(self.symbols[symbol], self.windows[window]) for symbol, window in found]
 
@@ -165,9 +168,15 @@ class Compared:
         weights[self._place(earlier)] -= 1.0
         return self._with_moves(self.contrast(weights), later)
 
+    def _number(self, window: Any) -> int:
+        if not hasattr(window, "__index__"):
+            known = f", as windows.index({window!r}) is" if window in self.windows else ", counted from 0"
+            raise DecodeError(f"window must be a place, a whole number{known}, got {window!r}")
+        return int(window.__index__())
+
     def _place(self, window: int) -> int:
         """The place of a window that has reports, counted from the first."""
-        size = len(self.windows)
+        window, size = self._number(window), len(self.windows)
         if not -size <= window < size:
             raise DecodeError(f"window must be from {-size} to {size - 1}, got {window}")
         if not self.sizes[window]:
@@ -209,7 +218,12 @@ class Compared:
             shares that move and with shares that stand still. The largest of these and of the bound is used: that all
             devices that are left after the turnover keep their answers.
         """
-        w = np.asarray(weights, np.float64)
+        try:
+            w = np.asarray(weights, np.float64)
+        except (TypeError, ValueError):
+            w = np.full(1, np.nan)
+        if not np.isfinite(w).all():
+            raise DecodeError("weights must be finite numbers, one a window, got others")
         if w.shape not in ((len(self.windows),), self.series.values.shape):
             raise DecodeError(f"weights must be {len(self.windows)} numbers, one a window, got shape {w.shape}")
         w = np.atleast_2d(w)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import DecodeError
+from deniable.decoders import check_level
 from deniable.survey import Symbol
 from deniable.tracking.averaging import Series
 from deniable.tracking.overlap import Attendance, Overlap
@@ -97,9 +97,7 @@ def around(values: Floats, errors: Floats, level: float, tests: int) -> Floats:
     """Normal limits around each value, shape (S, 2); `tests` intervals hold at once with the level (Bonferroni)."""
     from scipy import stats
 
-    if not 0 < level < 1:
-        raise DecodeError(f"level must be between 0 and 1, got {level!r}")
-    reach = float(stats.norm.isf((1 - level) / 2 / tests)) * errors
+    reach = float(stats.norm.isf((1 - check_level(level)) / 2 / tests)) * errors
     return np.stack([values - reach, values + reach], axis=-1)
 
 

@@ -101,7 +101,8 @@ class Tracked(Compared, Sequence[TrackedWindow]):
         """
         return self._window(window, self.moving.filtered, self.moving.filtered_variance)
 
-    def _window(self, place: int, levels: Floats, variances: Floats) -> TrackedWindow:
+    def _window(self, window: Any, levels: Floats, variances: Floats) -> TrackedWindow:
+        place = self._number(window)
         if not -len(self) <= place < len(self):
             raise IndexError(f"window must be below {len(self)}, got {place}")
         place %= len(self)

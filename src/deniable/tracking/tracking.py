@@ -114,6 +114,10 @@ def track(
                 "tallies must know their windows, got one of a file that does not say them; if it is of one window, "
                 "dn.Tally(tally.survey, tally.counts, tally.reports) says so"
             )
+    if windows is not None and not isinstance(windows, Iterable):
+        raise DecodeError(
+            f"windows must be labels, one a tally, got {type(windows).__name__}; leave them out, or list them"
+        )
     labels: list[object] = list(range(len(given))) if windows is None else list(windows)
     if len(labels) != len(given):
         raise DecodeError(f"windows must be as many as tallies, {len(given)}, got {len(labels)}")

@@ -42,10 +42,14 @@ def arrow_of(symbols: Sequence[Symbol], windows: Sequence[TrackedWindow], level:
 def chart_of(
     symbols: Sequence[Symbol], windows: Sequence[TrackedWindow], changes: Sequence[Change], *, level: float, top: int
 ) -> "alt.LayerChart":
-    """The largest symbols of the last window over time, with bands, and a mark where one changed."""
+    """The symbols that are largest in the mean of all windows, with bands, and a mark where one changed.
+
+    By the last window alone those that have died out would not be drawn, however much they changed.
+    """
     from deniable.charts import trend_chart
 
-    order = np.argsort(-windows[-1].probabilities, kind="stable")[:top].tolist()
+    mean = np.mean([window.probabilities for window in windows], axis=0)
+    order = np.argsort(-mean, kind="stable")[:top].tolist()
     changed = {(change.symbol, change.window) for change in changes}
     rows = []
     for window in windows:

@@ -117,6 +117,8 @@ def test_windows_of_a_file_that_cannot_be(windows: object) -> None:
 def test_windows_that_cannot_be() -> None:
     with pytest.raises(dn.TallyError, match="windows must add up to the reports, 10, got 11"):
         dn.Tally(DAILY, [[7, 2, 1]], windows=[5, 6])
+    with pytest.raises(dn.TallyError, match="windows must be numbers of reports, one a window, got 20; list them"):
+        dn.Tally(DAILY, [[7, 2, 1]], windows=20)  # type: ignore[arg-type]
     with pytest.raises(dn.TallyError, match=r"windows must be numbers of reports, got 2\.5"):
         dn.Tally(DAILY, [[7, 2, 1]], windows=[2.5])  # type: ignore[list-item]
     told = "windows must be left out for a survey that people answer once: nobody is in two of them"

@@ -1,5 +1,6 @@
 """`track`: windows in, a sequence of estimates out; what it refuses, and what its contrasts are."""
 
+import json
 from dataclasses import replace
 from datetime import date, datetime
 
@@ -143,7 +144,7 @@ def test_what_is_refused() -> None:
         tracked.changes(1.5)
     with pytest.raises(DecodeError, match="level must be between 0 and 1, got 0"):
         tracked[0].intervals(0)
-    with pytest.raises(DecodeError, match="mean_windows must be more than 1, got 1"):
+    with pytest.raises(DecodeError, match=r"mean_windows must be more than 1 and at most 1e\+09, got 1"):
         tracked.alarms(1)
     with pytest.raises(DecodeError, match=r"weights must be 3 numbers, one a window, got shape \(2,\)"):
         tracked.contrast([1, -1])
@@ -294,6 +295,15 @@ def test_whoever_changes_an_answer_draws_noise_anew() -> None:
         low, high = tracked.difference(-1, 0).intervals().T
         inside.append(bool(low[1] <= 0.1 <= high[1]))
     assert sum(inside) >= 40  # of 50, in pairs: fewer once in a thousand if 95 % cover
+
+
+def test_what_died_out_is_drawn() -> None:
+    """By the last window alone the chart left out the answer that lost most."""
+    survey = dn.krr(symbols=8, epsilon=4)
+    old, new = np.array([0.7, 0.09, *[0.035] * 6]), np.array([0.0, 0.4, *[0.1] * 6])
+    rng = np.random.default_rng(1)
+    tracked = dn.track([dn.simulate(survey, old if day < 10 else new, n=5000, rng=rng) for day in range(20)])
+    assert '"name": "0"' in json.dumps(tracked.chart(top=2).to_dict())
 
 
 def test_a_table_of_all_windows() -> None:

@@ -8,6 +8,7 @@ import { text } from "./texts.js";
 import { listed } from "./words.js";
 
 const MOST = 6; // lines that can be told apart
+const MARKS = 20; // windows with a change that are listed: the last ones
 const LISTED = 2000; // answers in a table
 
 /** The part of a page that shows the trend, with the reader's choice of lines. `day` says when a window began. */
@@ -95,12 +96,13 @@ export class Trend {
   /** The windows in which a share changed. */
   #listChanges(told) {
     const named = (symbols) => symbols.slice(0, 8).map((symbol) => short(symbolText(symbol), 60));
-    const marks = told.windows
-      .filter((one) => one.changed.length)
-      .slice(-MOST)
+    const changed = told.windows.filter((one) => one.changed.length);
+    const marks = changed
+      .slice(-MARKS)
       .map((one) =>
         el("li", {}, text("results.changed", { day: this.#day(one.start), names: listed(named(one.changed)) })),
       );
+    if (changed.length > MARKS) marks.unshift(el("li", {}, "…"));
     fill($("trend-marks"), ...(marks.length ? marks : [el("li", {}, text("results.noChange"))]));
   }
 

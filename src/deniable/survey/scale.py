@@ -17,7 +17,7 @@ from numbers import Rational, Real
 from deniable.errors import AlphabetError, SurveyError
 from deniable.mechanisms import check_size, read_fraction
 
-__all__ = ["OUTSIDE", "Scale", "decimal_text", "figure_text", "scale_of"]
+__all__ = ["OUTSIDE", "Scale", "decimal_text", "scale_of"]
 
 OUTSIDE = ("clamp", "refuse")  # what becomes of numbers outside of the scale
 PLACES = 12  # decimal places of edges and points
@@ -51,15 +51,6 @@ def decimal_text(name: str, value: object) -> str:
             "use another unit, such as thousands"
         )
     return _spelled(int(exact * _UNIT))
-
-
-def figure_text(value: float) -> str:
-    """An estimated number as people read it: four significant digits, and no exponent where it is large.
-
-    >>> [figure_text(value) for value in (42561.3, -1234.5, 0.85561, 3.0, 0.0000025, math.inf)]
-    ['42,560', '-1,234', '0.8556', '3', '2.5e-06', 'inf']
-    """
-    return f"{float(f'{value:.4g}'):,.15g}"
 
 
 def _spelled(units: int) -> str:

@@ -334,8 +334,8 @@ def bad_tables(put: Callable[[str, str, str, object, str], None]) -> None:
     tenth = 2**64 // 10
     far = [[half, half], [str(2**64 - tenth), str(tenth)], [str(tenth), str(2**64 - tenth)]]
     put("table", "mechanism", "rows", far, "ratio of at most e**1.8, got more")  # of the last two rows alone
-    least = KRR(3, "1.8").other - 1
-    unit = [[str(2**64 - 2 * least if x == y else least) for y in range(3)] for x in range(3)]
+    least = KRR(2, "1.8").other - 1
+    unit = [[str(2**64 - least if x == y else least) for y in range(2)] for x in (0, 1, 1)]
     put("table", "mechanism", "rows", unit, "ratio of at most e**1.8, got more")  # by one unit of a weight
     put("table", "mechanism", "rows", [[half, "0" + half]] * 3, "mechanism field 'rows' must be")
     put("table", "mechanism", "rows", [[str(2**64)]] * 3, "columns must be at least 2, got 1")

@@ -133,7 +133,7 @@ def test_the_reach_is_the_best_that_words_can_be_shared_out_for() -> None:
             reach = best_reach(symbols, Fraction(epsilon))
             assert gcd(2 * reach + 1, symbols - 1) == 1
             assert 0 <= reach <= symbols
-    with pytest.raises(SurveyError, match="occupied cells and cells must share no divisor"):
+    with pytest.raises(SurveyError, match="reach must be one for which"):
         dn.ordered(4, 1, reach=1)
     with pytest.raises(SurveyError) as caught:
         Survey(Alphabet.closed(4), Neighbours(5, 1), KRR(7, 1, occupied=3))

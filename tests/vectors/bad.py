@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from deniable.mechanisms import Subset
+from deniable.mechanisms import KRR, Subset
 from deniable.survey import Survey
 
 Fields = dict[str, dict[str, object]]
@@ -331,6 +331,12 @@ def bad_tables(put: Callable[[str, str, str, object, str], None]) -> None:
         [[half, half], [str(2**64), "0"], [half, half]],
         "ratio of at most e**1.8, got more",
     )
+    tenth = 2**64 // 10
+    far = [[half, half], [str(2**64 - tenth), str(tenth)], [str(tenth), str(2**64 - tenth)]]
+    put("table", "mechanism", "rows", far, "ratio of at most e**1.8, got more")  # of the last two rows alone
+    least = KRR(2, "1.8").other - 1
+    unit = [[str(2**64 - least if x == y else least) for y in range(2)] for x in (0, 1, 1)]
+    put("table", "mechanism", "rows", unit, "ratio of at most e**1.8, got more")  # by one unit of a weight
     put("table", "mechanism", "rows", [[half, "0" + half]] * 3, "mechanism field 'rows' must be")
     put("table", "mechanism", "rows", [[str(2**64)]] * 3, "columns must be at least 2, got 1")
     put("table", "mechanism", "rows", [[half, 2**63]] * 3, "mechanism field 'rows' must be rows of decimal text")

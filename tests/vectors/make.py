@@ -251,7 +251,12 @@ def numbers() -> list[object]:
         drawn = [struct.unpack(">d", word.to_bytes(8, "big"))[0] for word in words]
         span = scale.edges[-1] - scale.edges[0]
         inside = [scale.edges[0] + span * (word / 2**64 * 1.2 - 0.1) for word in words]
-        given = edges[:90] + drawn + inside + [0.0, -0.0, 5e-324, 1.7e308, math.inf, -math.inf, math.nan]
+        ends = [
+            near
+            for end in map(float, (scale.low, scale.high))
+            for near in (end, math.nextafter(end, -9e99), math.nextafter(end, 9e99))
+        ]
+        given = edges[:90] + ends + drawn + inside + [0.0, -0.0, 5e-324, 1.7e308, math.inf, -math.inf, math.nan]
         bins: list[int | None] = []
         for number in given:
             try:

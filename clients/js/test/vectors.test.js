@@ -262,8 +262,13 @@ const SENTENCES = [
   ],
 ];
 
+// Of tables that whoever wrote the survey chose: they are refused with any digest.
+const UNKEPT = /ratios? of at most|must add up to 2\*\*64|integers from 0 on|where there is no such answer/;
+
 test("bad surveys", () => {
+  assert.ok(rows("bad_surveys").filter(({ reason }) => UNKEPT.test(reason)).length >= 10);
   for (const { text, reason } of rows("bad_surveys")) {
+    if (UNKEPT.test(reason)) assert.throws(() => remake(JSON.parse(text)), { name: "SurveyError" }, reason);
     assert.throws(() => minified.readSurvey(text), { name: "SurveyError" }, reason);
     assert.throws(
       () => readSurvey(text),

@@ -7,7 +7,7 @@ shape and direction carry the same distinctions.
 """
 
 from deniable.charts.bars import estimate_chart
-from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, javascript, save_chart, stacked
+from deniable.charts.base import DARK, FORMATS, chart_bytes, chart_format, figure_text, javascript, save_chart, stacked
 from deniable.charts.changes import difference_chart, trend_chart
 from deniable.charts.counts import counts_chart
 from deniable.charts.crosstab import crosstab_chart
@@ -30,6 +30,7 @@ __all__ = [
     "density_chart",
     "difference_chart",
     "estimate_chart",
+    "figure_text",
     "javascript",
     "plan_chart",
     "power_chart",

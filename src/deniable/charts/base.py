@@ -73,6 +73,22 @@ def cut(interval: Sequence[float], *, below: float = 0.0) -> tuple[float | None,
     return min(max(low, below), 1.0), min(max(high, below), 1.0)
 
 
+def figure_text(value: float) -> str:
+    """An estimated number as people read it: four significant digits, and no exponent where it is large.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+
+    Examples
+    --------
+    >>> [figure_text(value) for value in (42561.3, -1234.5, 0.85561, 3.0, 0.0000025, math.inf)]
+    ['42,560', '-1,234', '0.8556', '3', '2.5e-06', 'inf']
+    """
+    return f"{float(f'{value:.4g}'):,.15g}"
+
+
 def headed(title: str | None, subtitle: str | None = None) -> dict[str, Any]:
     """The heading of a chart, in lines that fit it: a title, and under it where the numbers come from.
 

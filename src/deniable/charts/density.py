@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deniable.charts.base import BAR, INK, RULE, TRUTH, styled
+from deniable.charts.base import BAR, INK, RULE, TRUTH, figure_text, styled
 from deniable.errors import DeniableError, require
-from deniable.survey import figure_text
 
 if TYPE_CHECKING:
     import altair as alt

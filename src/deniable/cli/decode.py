@@ -4,13 +4,13 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from deniable.charts import figure_text
 from deniable.cli.files import load_tallies
 from deniable.cli.form_results import candidates_for, write_difference, write_estimate
 from deniable.cli.output import add_chart, put_result
 from deniable.cli.parser import Commands, command, one_of, part, share, whole
 from deniable.cli.progress import Reporter
 from deniable.cli.text import several, shown, table
-from deniable.survey import figure_text
 
 if TYPE_CHECKING:
     from deniable.cli.printed import PrintedDifference, Result

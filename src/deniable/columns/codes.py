@@ -27,6 +27,9 @@ def readable(column: Any) -> Any:
     if isinstance(column, np.ndarray):
         if column.ndim != 1:
             raise AlphabetError(f"column must have one dimension, got {column.ndim}")
+        missing = int(np.ma.getmaskarray(column).sum()) if isinstance(column, np.ma.MaskedArray) else 0
+        if missing:  # what is under a mask is nobody's answer
+            raise AlphabetError(f"column must not have missing answers, got {missing}; drop them or give them a symbol")
         return column
     import pyarrow as pa
 

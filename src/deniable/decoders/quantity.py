@@ -7,10 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from deniable.charts import figure_text
 from deniable.decoders.fit import LinearFit
 from deniable.decoders.limits import SkewedLimits, check_level
 from deniable.errors import DecodeError
-from deniable.survey import Symbol, figure_text
+from deniable.survey import Symbol
 from deniable.tally import Tally
 
 Floats = npt.NDArray[np.float64]

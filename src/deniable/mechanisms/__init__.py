@@ -14,6 +14,7 @@ from deniable.mechanisms.odds import (
     log_floor,
     nearest_exp,
     parse_epsilon,
+    read_fraction,
     verify,
 )
 from deniable.mechanisms.registry import Registry, missing
@@ -50,6 +51,7 @@ __all__ = [
     "missing",
     "nearest_exp",
     "parse_epsilon",
+    "read_fraction",
     "rounded_table",
     "verify",
     "whole_number",

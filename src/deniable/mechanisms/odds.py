@@ -51,17 +51,12 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Fraction:
     if isinstance(value, numbers.Rational):
         exact = Fraction(int(value.numerator), int(value.denominator))
     else:
-        text = str(value).strip()
-        # The length and the exponent are bounded before Fraction() sees them: "1e999999999" must not cost memory.
-        mantissa, _, exponent = text.lower().partition("e")
-        if len(text) > 400 or not (set(mantissa) <= set("0123456789./+_") and set(exponent) <= set("0123456789+-")):
-            raise refusal
-        if len(exponent) > 3:
-            raise outside
         try:
-            exact = Fraction(text)
-        except (ValueError, ZeroDivisionError):
+            exact = read_fraction(str(value))
+        except ValueError:
             raise refusal from None
+        except OverflowError:
+            raise outside from None
     if exact == 0:
         raise SurveyError(f"{refusal}; a survey with epsilon 0 carries no information")
     if exact < 0:
@@ -69,6 +64,39 @@ def parse_epsilon(value: object, name: str = "epsilon") -> Fraction:
     if not _SMALLEST <= exact <= _LARGEST or max(exact.numerator, exact.denominator).bit_length() > 256:
         raise outside
     return exact
+
+
+def read_fraction(text: str) -> Fraction:
+    """The number that decimal or `a/b` text spells, exactly, whoever wrote it: "1e999999999" costs nothing.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Raises
+    ------
+    ValueError
+        If it spells no finite number.
+    OverflowError
+        If its exponent has more than two digits.
+
+    Examples
+    --------
+    >>> read_fraction("1e-2"), read_fraction("-2/3")
+    (Fraction(1, 100), Fraction(-2, 3))
+    """
+    text = text.strip()
+    # The length and the exponent are bounded before Fraction() sees them.
+    mantissa, _, exponent = text.lower().partition("e")
+    if len(text) > 400 or not (set(mantissa) <= set("0123456789./+-_") and set(exponent) <= set("0123456789+-")):
+        raise ValueError("text must spell a number")
+    if len(exponent.lstrip("+-")) > 2:
+        raise OverflowError("the exponent must have at most two digits")
+    try:
+        return Fraction(text)
+    except ZeroDivisionError:
+        raise ValueError("text must spell a finite number") from None
 
 
 def epsilon_text(epsilon: Fraction) -> str:

@@ -176,7 +176,9 @@ def _fixed(row: Sequence[Any], name: str) -> list[int]:
     exact = [_scaled(*value.as_integer_ratio()) for value in parts]  # type: ignore[union-attr]
     total = sum(exact)
     if total != 1 << POINT + 64 and abs(total - (1 << POINT)) > int(ROUNDING * (1 << POINT)):
-        raise SurveyError(f"probabilities of answer {name} must add up to 1, got {total / (1 << POINT):.9g}")
+        raise SurveyError(
+            f"probabilities of answer {name} must add up to 1, got {total / (1 << POINT):.9g}; divide them by it"
+        )
     return [(value << POINT) // total for value in exact]
 
 

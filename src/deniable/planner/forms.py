@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from deniable.errors import DeniableError, PlanError
+from deniable.mechanisms import read_fraction
 from deniable.planner.form_parts import PlannedPart, candidates_of
 from deniable.planner.request import EPSILONS, PEOPLE, PlanProgress, checked_confidence
 from deniable.planner.solve import Outside, crossing, rounded_up
@@ -197,8 +198,14 @@ def plan_form(
         raise DeniableError("questions of a planned form must have no second stage; add epsilon_report afterwards")
     planner = FormPlanner(form, level, candidates_of(form, candidates), progress, memory)
     people = None if n is None else count_of("n", n, 2, int(PEOPLE[1]))
-    budget = None if epsilon is None else float(Fraction(str(epsilon)))
-    if budget is not None:
+    budget = None
+    if epsilon is not None:
+        try:
+            budget = float(read_fraction(str(epsilon)))
+        except (ValueError, OverflowError):
+            raise DeniableError(
+                f"epsilon must be a number, decimal text or a fraction, got {str(epsilon)[:40]!r}"
+            ) from None
         check_budget(form, budget)
     return planner.run(people, budget, None if max_error is None else _wanted(planner, max_error))
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
+from deniable.charts import figure_text
 from deniable.decoders import worst_deviation
 from deniable.errors import DeniableError, PlanError
 from deniable.mechanisms import parse_epsilon
 from deniable.planner.request import EPSILONS, PEOPLE, checked_confidence
 from deniable.planner.solve import least
 from deniable.planner.told import ToldPlan
-from deniable.survey import Alphabet, Survey, figure_text
+from deniable.survey import Alphabet, Survey
 from deniable.survey import number as number_survey
 from deniable.survey import ordered as ordered_survey
 from deniable.theory import count_of

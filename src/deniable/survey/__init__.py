@@ -43,7 +43,7 @@ from deniable.survey.quantities import number, ordered
 from deniable.survey.questions import NO_ANSWER, FormPart, Question
 from deniable.survey.reading import strict_json
 from deniable.survey.report_format import Field, ReportFormat, Rule
-from deniable.survey.scale import OUTSIDE, Scale, figure_text, scale_of
+from deniable.survey.scale import OUTSIDE, Scale, scale_of
 from deniable.survey.sql import DIALECTS, sql_refusals
 from deniable.survey.strength import SCALE, bound_of, is_at_least, strength
 from deniable.survey.survey import Survey, checked_name
@@ -121,7 +121,6 @@ __all__ = [
     "discovery",
     "facts",
     "feistel_sides",
-    "figure_text",
     "fingerprint",
     "fingerprints",
     "first_hour",

@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import epsilon_text, parse_epsilon
+from deniable.mechanisms import epsilon_text, parse_epsilon, read_fraction
 from deniable.survey.alphabet import symbol_from_json
 from deniable.survey.questions import MAX_QUESTIONS, FormPart, Question, part_alphabet
 from deniable.survey.reading import read_alphabet, read_encoding, read_mechanism, record
@@ -64,8 +64,8 @@ def parse_total(value: object) -> Fraction:
     """The total of a form as an exact rational: a sum of up to 256 budgets may be more than one budget may."""
     if isinstance(value, str) and len(value) <= 200:
         try:
-            exact = Fraction(value)
-        except (ValueError, ZeroDivisionError):
+            exact = read_fraction(value)
+        except (ValueError, OverflowError):
             exact = Fraction(0)
         if Fraction(64) < exact <= 64 * MAX_QUESTIONS:
             return exact

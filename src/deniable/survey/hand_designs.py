@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from deniable.errors import SurveyError
-from deniable.mechanisms import HandRun, design_rows
+from deniable.mechanisms import HandRun, design_rows, read_fraction
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.encodings import Direct
 from deniable.survey.survey import Survey, checked_name
@@ -144,8 +144,8 @@ def _probability(name: str, value: object) -> Fraction:
         raise refusal
     try:
         # By its repr, so that 0.1 is a tenth; a fraction of two small numbers keeps its float, which is as near.
-        exact = Fraction(value) if isinstance(value, numbers.Rational) else Fraction(str(value)[:40])
-    except (ValueError, ZeroDivisionError):
+        exact = Fraction(value) if isinstance(value, numbers.Rational) else read_fraction(str(value)[:40])
+    except (ValueError, OverflowError):
         raise refusal from None
     if not 0 <= exact <= 1:
         raise refusal

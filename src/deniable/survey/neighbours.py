@@ -41,8 +41,8 @@ class Neighbours(Encoding):
     _every: tuple[int, ...] = field(init=False, repr=False, compare=False)  # all cells: a part of it is copied faster
 
     def __post_init__(self) -> None:
-        check_size("symbols", self.symbols, 2, MAX_CELLS)
-        check_size("reach", self.reach, 0, MAX_CELLS // 2)
+        object.__setattr__(self, "symbols", check_size("symbols", self.symbols, 2, MAX_CELLS))
+        object.__setattr__(self, "reach", check_size("reach", self.reach, 0, MAX_CELLS // 2))
         object.__setattr__(self, "cells", check_size("cells", self.symbols + 2 * self.reach, 2, MAX_CELLS))
         object.__setattr__(self, "hashes", 2 * self.reach + 1)
         object.__setattr__(self, "_every", tuple(range(self.cells)))
@@ -80,8 +80,8 @@ def best_reach(symbols: int, epsilon: Fraction) -> int:
     means are smallest within a factor of two of it (docs/results/numbers.md). The words of `KRR` can be shared out
     evenly only if 2 w + 1 and d - 1 have no common divisor, so the nearest such reach is taken.
 
-    >>> [best_reach(256, Fraction(e)) for e in (1, 2, 4)], best_reach(5, Fraction(3))
-    ([66, 33, 9], 0)
+    >>> [best_reach(256, Fraction(e)) for e in (1, 2, 4)], best_reach(5, Fraction(3)), best_reach(2, Fraction(1))
+    ([66, 33, 9], 0, 0)
     """
     if symbols == 2:  # of two answers each is the other's neighbour: sharing cells would only hide which it is
         return 0

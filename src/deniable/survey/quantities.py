@@ -4,8 +4,10 @@ Both are the square wave mechanism on cells (`survey.neighbours`): a report is l
 means, quantiles and shares of ranges are known better than from k-ary randomised response over as many answers.
 """
 
+import math
 from collections.abc import Iterable
 
+from deniable.errors import SurveyError
 from deniable.mechanisms import KRR
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.neighbours import Neighbours, best_reach
@@ -106,5 +108,10 @@ def _near(
 ) -> Survey:
     budget = budget_of_report(epsilon, epsilon_report)  # one report decides how much is learned
     encoding = Neighbours(len(alphabet), best_reach(len(alphabet), budget) if reach is None else reach)
+    if math.gcd(encoding.hashes, len(alphabet) - 1) > 1:
+        raise SurveyError(
+            f"reach must be one for which 2 reach + 1 and {len(alphabet) - 1}, the answers less one, have no common "
+            f"divisor, got {reach}; the words could not be shared out evenly"
+        )
     first = KRR(encoding.cells, epsilon, occupied=encoding.occupied)
     return staged_survey(alphabet, encoding, first, epsilon_report, name, participation)

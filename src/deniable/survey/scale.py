@@ -9,15 +9,15 @@ put into the first or the last bin, or refused, as the survey says; either happe
 import math
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
-from numbers import Real
+from numbers import Rational, Real
 
 from deniable.errors import AlphabetError, SurveyError
-from deniable.mechanisms import check_size
+from deniable.mechanisms import check_size, read_fraction
 
-__all__ = ["OUTSIDE", "Scale", "decimal_text", "figure_text", "scale_of"]
+__all__ = ["OUTSIDE", "Scale", "decimal_text", "scale_of"]
 
 OUTSIDE = ("clamp", "refuse")  # what becomes of numbers outside of the scale
 PLACES = 12  # decimal places of edges and points
@@ -35,25 +35,22 @@ def decimal_text(name: str, value: object) -> str:
     """
     if isinstance(value, bool) or not isinstance(value, (str, Real, Decimal)):
         raise SurveyError(f"{name} must be a number, got {type(value).__name__}")
+    exact: Fraction | None
     try:
-        exact = Fraction(str(value)) if isinstance(value, (str, float)) else Fraction(value)  # type: ignore[arg-type]
-    except (ValueError, OverflowError, InvalidOperation, ZeroDivisionError):
+        if isinstance(value, Rational):
+            exact = Fraction(int(value.numerator), int(value.denominator))  # of Python's integers, not of NumPy's
+        else:
+            exact = read_fraction(str(value))
+    except ValueError:
         raise SurveyError(f"{name} must be a finite number, got {str(value)[:40]!r}") from None
-    if abs(exact) >= _LARGEST or (exact * 10**_STATED).denominator != 1:
+    except OverflowError:
+        exact = None
+    if exact is None or abs(exact) >= _LARGEST or (exact * 10**_STATED).denominator != 1:
         raise SurveyError(
             f"{name} must be below 10**15 in size and have at most {_STATED} decimal places, got {str(value)[:40]!r}; "
             "use another unit, such as thousands"
         )
     return _spelled(int(exact * _UNIT))
-
-
-def figure_text(value: float) -> str:
-    """An estimated number as people read it: four significant digits, and no exponent where it is large.
-
-    >>> [figure_text(value) for value in (42561.3, -1234.5, 0.85561, 3.0, 0.0000025, math.inf)]
-    ['42,560', '-1,234', '0.8556', '3', '2.5e-06', 'inf']
-    """
-    return f"{float(f'{value:.4g}'):,.15g}"
 
 
 def _spelled(units: int) -> str:
@@ -110,7 +107,7 @@ class Scale:
                 raise SurveyError(f"{name} must be spelled {decimal_text(name, getattr(self, name))!r} in a survey")
         if self.outside not in OUTSIDE:
             raise SurveyError(f"outside must be 'clamp' or 'refuse', got {str(self.outside)[:40]!r}")
-        check_size("bins", self.bins, 2, _MOST_BINS)
+        object.__setattr__(self, "bins", check_size("bins", self.bins, 2, _MOST_BINS))
         low, high = _units(self.low), _units(self.high)
         if low >= high:
             raise SurveyError(f"low must be below high, got {self.low} and {self.high}")

@@ -37,6 +37,7 @@ def test_a_column_of_free_text_says_how_to_learn_what_is_wrong() -> None:
         (["a", SECRET, SECRET], "column must hold only symbols that the survey can encode, got 2 rows that it cannot"),
         (["a", None], "column must not have missing answers, got 1"),
         (pa.array(["a", None]), "column must not have missing answers, got 1"),
+        (np.ma.array(["a", "b"], mask=[False, True]), "column must not have missing answers, got 1"),
         (pa.array([0.5]), "column must hold text, integers or bytes, got double"),
         (np.array([["a"]]), "column must have one dimension, got 2"),
         (["a", 2.5], "got 1 row that it cannot"),

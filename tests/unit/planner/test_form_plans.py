@@ -123,6 +123,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: dn.plan(TWO, n=10, epsilon=100),
         "epsilon must be from 0.001 to 12 a part, got 100 in all",
     ),
+    "no budget": (
+        lambda: dn.plan(TWO, n=10, epsilon="two"),
+        "epsilon must be a number, decimal text or a fraction, got 'two'",
+    ),
 }  # fmt: skip
 
 

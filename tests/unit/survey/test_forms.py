@@ -228,6 +228,8 @@ READ: dict[str, tuple[Callable[[], object], str]] = {
     "unknown": (changed(more="x"), "form must not have the field 'more'; this version does not know it"),
     "budget": (changed(epsilon="1"), "the parts that a device answers must spend at most epsilon 1, got 2 together"),
     "spelling": (changed(epsilon="2.0"), "epsilon must be spelled '2' in a form, got '2.0'"),
+    "vast": (changed(epsilon="1e999999999"), "epsilon must be between 1e-9 and 64 with at most 256-bit parts, got "
+        "'1e999999999'; a useful epsilon lies between 0.1 and 10"),
     "drawn": (changed(drawn=1), "draw must be from 1 to the 2 parts of this form, got 1"),
     "repeated": (changed(questions=[SMOKES, SMOKES]), "a form must have each question once, got one more than once"),
     "many": (changed(questions=[SMOKES] * 300), "a form must have 2 to 256 questions, got 300"),

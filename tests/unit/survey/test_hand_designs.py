@@ -26,6 +26,7 @@ from deniable.mechanisms import HandRun
         ({"kind": "warner", "p": 1.5}, "must be a probability from 0 to 1, got"),
         ({"kind": "warner", "p": float("nan")}, "must be a probability from 0 to 1, got"),
         ({"kind": "warner", "p": True}, "must be a probability from 0 to 1, got"),
+        ({"kind": "warner", "p": "1e999999999"}, "must be a probability from 0 to 1, got"),
         ({"kind": "warner", "p": "often"}, "must be a probability from 0 to 1, got"),
         ({"kind": 7}, "design must be a name or rows of probabilities, one row an answer, got"),
         ({"kind": [[0.5, 0.5]]}, "matrix must have a row for each of two answers or more, got"),

@@ -1,8 +1,10 @@
 """Scales of numbers: which bin a number is in, and a sentence for each thing that is no scale or no number."""
 
+import json
 import math
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -74,6 +76,17 @@ BAD: list[tuple[dict[str, object], str]] = [
     ({"low": math.nan, "high": 5}, "low must be a finite number, got 'nan'"),
     ({"low": None, "high": 5}, "low must be a number, got NoneType"),
     ({"low": True, "high": 5}, "low must be a number, got bool"),
+    ({"low": np.float32("nan"), "high": 5}, "low must be a finite number, got 'nan'"),
+    (
+        {"low": "-1e999999999", "high": 5},
+        "low must be below 10**15 in size and have at most 10 decimal places, got '-1e999999999'; use another unit, "
+        "such as thousands",
+    ),
+    (
+        {"low": 0, "high": 10, "step": 1, "reach": 2},
+        "reach must be one for which 2 reach + 1 and 10, the answers less one, have no common divisor, got 2; the "
+        "words could not be shared out evenly",
+    ),
     ({"low": 0, "high": 5, "bins": 1}, "bins must be at least 2, got 1"),
     ({"low": 0, "high": 5, "bins": 2.5}, "bins must be an integer, got float"),
     ({"low": 0, "high": 5, "bins": 70_000}, "bins must be at most 65536, got 70000"),
@@ -109,6 +122,22 @@ def test_a_scale_that_is_none_is_refused_with_a_sentence(given: dict[str, object
     with pytest.raises(dn.SurveyError) as caught:
         dn.number(epsilon=1, **given)  # type: ignore[arg-type]
     assert str(caught.value) == sentence
+
+
+def test_numbers_of_numpy_make_the_same_survey() -> None:
+    nine, one = cast(Any, np.int64(9)), cast(Any, np.int64(1))
+    assert dn.number(np.float32(0.1), np.int8(100), np.float32(1), bins=nine) == dn.number(0.1, 100, 1, bins=9)
+    whole = dn.number(0, np.int8(100), 1, step=np.int8(1), reach=one)
+    assert whole == dn.number(0, 100, 1, step=1, reach=1)
+    assert dn.Survey.from_json(whole.to_json()) == whole
+
+
+@pytest.mark.parametrize("text", ["1e999999999", "1e-999999999", "9" * 100_000])
+def test_a_number_that_would_fill_the_memory_is_refused_at_once(text: str) -> None:
+    told = json.loads(dn.number(0, 10, 1, bins=4).to_json())
+    told["alphabet"]["low"] = text
+    with pytest.raises(dn.SurveyError, match="low must be"):
+        dn.Survey.from_json(json.dumps(told))
 
 
 def test_a_number_has_one_spelling() -> None:

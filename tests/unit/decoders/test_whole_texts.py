@@ -4,11 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 import deniable as dn
 from deniable.decoders.drawn import judged
 from deniable.decoders.levels import level_tally
-from deniable.decoders.whole_texts import LevelFit, Texts, WholeTexts
+from deniable.decoders.whole_texts import _EARLY, _EARLY_ROUNDS, _LAST, LevelFit, Texts, WholeTexts
 
 WROTE = {"lynx": 0.5, "elk": 0.3, "ox": 0.2}
 CHANCE = 0.05
@@ -47,3 +48,25 @@ def test_a_text_that_nobody_wrote_passes_as_rarely_as_it_is_told(monkeypatch: py
 
     monkeypatch.setattr("deniable.decoders.whole_texts.judged", halved)
     assert passed()[1] > CHANCE + 3.5 * np.sqrt(CHANCE / 780)
+
+
+def test_all_rounds_together_spend_the_allowed_error() -> None:
+    assert _EARLY_ROUNDS * _EARLY + _LAST == 1
+
+
+def test_what_a_search_could_have_seen_is_told_by_the_level_that_sees_least() -> None:
+    """The smallest share that is declared: of texts that the last level alone sees whole, by the level of the test."""
+    survey = dn.discovery(epsilon=4, length=4, levels=[(2, 64), (4, 64)], seed=bytes(16))
+    rng = np.random.default_rng(0)
+    tally = dn.simulate(survey, list(WROTE.values()), 50_000, rng, symbols=list(WROTE))
+    found = {level: dn.discover(tally, alphabet="elknyox", level=level) for level in (0.95, 0.999999)}
+    for level, one in found.items():
+        tested = one.tested
+        short, long = (tested.standard_errors[tested.first == number] for number in (0, 1))
+        # Twice as many people speak for what both levels see.
+        assert long[0] / short[0] == pytest.approx(np.sqrt(2), rel=0.1)
+        assert one.smallest == pytest.approx(-ndtri((1 - level) / tested.size) * long[0])
+    assert [one.symbols for one in found.values()] == [tuple(WROTE)] * 2
+    assert found[0.95].declared.reports.tolist() == [tally.reports[64:].sum()] * 2 + [tally.n]
+    assert found[0.95].smallest < found[0.999999].smallest
+    assert not found[0.95].significant(1 - 1e-300).any()

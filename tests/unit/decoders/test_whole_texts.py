@@ -69,4 +69,3 @@ def test_what_a_search_could_have_seen_is_told_by_the_level_that_sees_least() ->
     assert [one.symbols for one in found.values()] == [tuple(WROTE)] * 2
     assert found[0.95].declared.reports.tolist() == [tally.reports[64:].sum()] * 2 + [tally.n]
     assert found[0.95].smallest < found[0.999999].smallest
-    assert not found[0.95].significant(1 - 1e-300).any()

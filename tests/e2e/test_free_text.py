@@ -22,9 +22,9 @@ PEOPLE = sum(WRITTEN.values())
 SURVEY = dn.discovery(epsilon=5, length=4, cohorts=64, seed=bytes(16), name=QUESTION)
 
 
-def uploaded(server: Server, survey: dn.Survey) -> dn.Tally:
+def uploaded(server: Server, survey: dn.Survey, written: dict[str, int] = WRITTEN) -> dn.Tally:
     """What simulated people wrote, each from a device of its own, with the same noise in every run."""
-    texts = [text for text, count in WRITTEN.items() for _ in range(count)]
+    texts = [text for text, count in written.items() for _ in range(count)]
     tally, body = dn.Tally(survey), b""
     for i, text in enumerate(texts):
         noise = DerivedEntropy(i.to_bytes(32, "big"), QUESTION.encode())
@@ -32,7 +32,7 @@ def uploaded(server: Server, survey: dn.Survey) -> dn.Tally:
         tally.accumulate(report)
         body += i.to_bytes(16, "big") + report.pack()
     sent = server.ask("POST", f"/v1/surveys/{survey.digest}/reports", body, kind="application/octet-stream")
-    assert sent.json()["accepted"] == PEOPLE
+    assert sent.json()["accepted"] == len(texts)
     return tally
 
 
@@ -193,6 +193,23 @@ def test_another_alphabet_and_texts_that_are_named_are_searched_anew(
     assert len(texts) == 9
     assert [one for one in texts if one not in german["search"].values()] == []
     assert page.get_by_label("Diese Zeichen").input_value() == "ashok"
+
+
+@pytest.mark.slow
+def test_nothing_that_is_found_is_said_and_has_no_chart(server: Server, fresh: Open) -> None:
+    """There is no list, so nothing is said of one; and no share that planted answers could raise."""
+    survey = dn.discovery(epsilon=1, length=2, cohorts=32, seed=bytes(16), name="Too few answers?")
+    server.create(survey, minimum=50)
+    assert dn.discover(uploaded(server, survey, {f"{i:02}": 1 for i in range(60)})).symbols == ()
+    page = fresh(viewport=PHONE)
+    page.goto(address(server, f"/results/{survey.digest}", token=ADMIN))
+    page.get_by_text("Nothing was written by so many").wait_for()
+    facts = page.locator("#facts").inner_text()
+    assert "100.0%\nof people must write a text for it to be found" in facts, facts
+    assert page.locator("#shares, #shares-words, #shares-table, #downloads, #rest").locator("visible=true").count() == 0
+    said = page.locator("main").inner_text()
+    assert [word for word in ("list", "planted", "precision") if word in said.replace("without a list", "")] == []
+    assert violations(page) == []
 
 
 @pytest.mark.slow

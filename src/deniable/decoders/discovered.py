@@ -179,12 +179,12 @@ class DiscoveredEstimate(Estimate):
 
     @property
     def smallest(self) -> float:
-        """About the share from which a text is declared, if the last level alone sees all of it."""
+        """About the share from which a text is declared, if the last level alone sees all of it; 1 where none is."""
         from scipy.special import ndtri
 
         assert isinstance(self.decoder, Screening)
         chance = (1 - self.decoder.level) / max(self.tested.size, 1)
-        return float(-ndtri(chance) * self.tested.standard_errors.max(initial=0.0))
+        return min(float(-ndtri(chance) * self.tested.standard_errors.max(initial=0.0)), 1.0)
 
     @property
     def searched(self) -> dict[str, Any]:

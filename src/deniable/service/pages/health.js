@@ -32,9 +32,9 @@ export function health(shares, n, digest) {
     ...(found ? alarmTexts(found) : []).map((said) => el("p", { class: "note bad" }, said)),
     found && !found.alarms.length ? el("p", { class: "note good" }, text("results.noAlarm")) : null,
     shares.sharing && el("p", { class: "note" }, noiseWords(shares.sharing)),
-    found
-      ? el("p", {}, text("results.planted", { points: points(found.influence) }))
-      : el("p", {}, text("results.unchecked")),
+    !found && el("p", {}, text("results.unchecked")),
+    // Where a search found nothing, there is no share that could be raised.
+    found && shares.estimates.length > 0 && el("p", {}, text("results.planted", { points: points(found.influence) })),
     twins.length ? el("p", {}, text("results.twins", { count: twins.length, names: listed(twins) })) : null,
   );
   const said = [

@@ -38,8 +38,9 @@ export function head(shares, n, rules) {
 }
 
 /** How exact it is: of answers in an order the mean and the median, of others a typical share. */
-function precision({ figures, level, estimates }, reach, sure) {
+function precision({ figures, level, estimates, searched }, reach, sure) {
   if (figures) return figureFacts(figures, level, estimates.length);
+  if (searched && !estimates.length) return [[percent(searched.smallest), text("search.needed")]];
   if (reach === undefined) return [[text("results.unknownPrecision"), text("results.tooMany")]];
   const off = text("results.typically", { sure });
   return [[text("forms.share", { error: points(reach) }), reach < VAGUE ? off : sentences(off, text("results.vague"))]];
@@ -51,7 +52,9 @@ export async function drawShares(shares, picture, heading) {
   $("figures-words").textContent = figures ? figureWords(figures, level) : "";
   // Bins have one order, and of what was searched for the largest come first.
   $("order").parentElement.hidden = Boolean(density || searched);
-  $("top").parentElement.hidden = Boolean(density);
+  const nothing = Boolean(searched && !estimates.length); // the search has said so
+  $("top").parentElement.hidden = Boolean(density) || nothing;
+  for (const part of [$("shares").parentElement, $("shares-table"), $("downloads")]) part.hidden = nothing;
   const most = Number($("top").value);
   const largest = new Set(bySize(estimates).slice(0, most));
   const ordered = inOrder(estimates, $("order").value);
@@ -63,11 +66,11 @@ export async function drawShares(shares, picture, heading) {
     estimates.length > most && text("forms.largest", { count: most, of: estimates.length }),
     some ? text("results.bars", { sure }) : text("forms.vague"),
   );
-  $("rest").hidden = !unallocated;
+  $("rest").hidden = !unallocated || nothing;
   if (unallocated) {
     const [low, high] = cut(unallocated.raw_low, unallocated.raw_high);
     // From a long list only what stands out is kept: the rest may be on it as well.
-    const whose = shares.intervals === "conditional" ? "restAll" : "restUnlisted";
+    const whose = searched ? "restOther" : shares.intervals === "conditional" ? "restAll" : "restUnlisted";
     const told = { share: percent(Math.max(unallocated.probability, 0)), low: "", high: "", level: wide };
     $("rest").textContent =
       low === null
@@ -75,6 +78,7 @@ export async function drawShares(shares, picture, heading) {
         : text(`results.${whose}Between`, { ...told, low: percent(low), high: percent(high) });
   }
   tables(ordered.slice(0, LISTED), wide, shares);
+  if (nothing) return undefined;
   if (density) {
     $("shares-words").textContent = text("results.density", { sure });
     return picture.draw(densityChart(shares, heading));

@@ -232,7 +232,13 @@ test("an answer is read once: what was checked is what is randomised", () => {
   const reads = [];
   const answers = {};
   for (const [name, value] of Object.entries(whole))
-    Object.defineProperty(answers, name, { enumerable: true, get: () => (reads.push(name), value) });
+    Object.defineProperty(answers, name, {
+      enumerable: true,
+      get() {
+        reads.push(name);
+        return value;
+      },
+    });
   assert.equal(new Client(forms.conditions).report(answers).pack().length, 13);
   assert.deepEqual(reads.sort(), Object.keys(whole).sort());
 });

@@ -12,7 +12,7 @@ import deniable as dn
 from tests.collector import ADMIN, Server, serving
 from tests.e2e.conftest import PATIENCE, PHONE, Open, Watch
 from tests.e2e.forms import FORM, answered_store
-from tests.e2e.steps import address, answer_link, counters, fits, until
+from tests.e2e.steps import address, answer_link, counters, fits, survey_of, until
 from tests.e2e.stores import changed, note_uses, remembers
 from tests.waiting import wait_for
 
@@ -183,6 +183,18 @@ def test_a_switch_keeps_a_form_that_is_half_filled(server: Server, fresh: Open) 
     said = page.locator(".said-before dd").all_inner_texts()
     assert ["لا إجابة" in said[0], "Voss" in said[3]] == [True, True]
     assert page.evaluate("window.same")
+
+
+def test_what_others_wrote_begins_where_a_right_to_left_page_does(server: Server, fresh: Open) -> None:
+    survey = survey_of("Is this English, in an Arabic page?", ["1", "2"])
+    server.create(survey)
+    page = fresh(viewport=PHONE, locale="ar")
+    page.goto(answer_link(server, survey))
+    page.locator("#form [type=radio]").first.check()
+    page.locator("#roll").click()
+    page.locator("#send").wait_for()
+    aligned = "[...document.querySelectorAll('h1, .sent')].map((one) => getComputedStyle(one).textAlign)"
+    assert page.evaluate(aligned) == ["right", "right"]
 
 
 def test_after_the_roll_a_switch_loads_the_page_again_and_what_was_rolled_is_sent(server: Server, fresh: Open) -> None:

@@ -52,6 +52,11 @@ FORMS: dict[str, Form] = {
     "skipping": dn.form(smokes=SMOKES, city=CITY, epsilon=2, skip=["smokes", "city"]),
     "skipping in a pair": dn.form(smokes=SMOKES, likes=LIKES, epsilon=1, skip=["smokes"], relate=[("smokes", "likes")]),
     "cohorts": dn.form(smokes=SMOKES, text=dn.orr(epsilon=1, cells=3, cohorts=2, seed=SEED), epsilon=2, spend="sample"),
+    "two hashed, with cohorts of their own": dn.form(
+        text=dn.orr(epsilon=1, cells=2, cohorts=2, seed=SEED),
+        word=dn.orr(epsilon=1, cells=3, cohorts=2, seed=SEED),
+        epsilon=2,
+    ),
     "found without a list, split": dn.form(word=SEARCHED, smokes=SMOKES, epsilon=2),
     "found without a list, sampled and skipped": dn.form(
         word=SEARCHED, smokes=SMOKES, epsilon=2, spend="sample", skip=["word"]

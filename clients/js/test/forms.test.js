@@ -227,6 +227,22 @@ test("what is wrong with answers is said, and never what they were", () => {
   assert.ok(!/Schmiedeberg/.test(String(client) + JSON.stringify(client.status())));
 });
 
+test("an answer is read once: what was checked is what is randomised", () => {
+  const whole = { smokes: "yes", fruit: "pear", bits: 2, land: "NO", town: "Oslo" };
+  const reads = [];
+  const answers = {};
+  for (const [name, value] of Object.entries(whole))
+    Object.defineProperty(answers, name, {
+      enumerable: true,
+      get() {
+        reads.push(name);
+        return value;
+      },
+    });
+  assert.equal(new Client(forms.conditions).report(answers).pack().length, 13);
+  assert.deepEqual(reads.sort(), Object.keys(whole).sort());
+});
+
 test("a page asks what a form asks", () => {
   const form = forms.conditions;
   const asked = (given) => [...form.questions, ...form.public].filter(({ name }) => form.asks(name, given));

@@ -61,7 +61,7 @@ export function table(caption, heads, rows) {
           el(
             "tr",
             {},
-            ...row.map((cell, i) => (i ? el("td", numeric(i), cell) : el("th", { scope: "row", dir: "auto" }, cell))),
+            ...row.map((cell, i) => (i ? el("td", numeric(i), cell) : el("th", { scope: "row" }, el("bdi", {}, cell)))),
           ),
         ),
       ),

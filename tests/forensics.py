@@ -107,10 +107,13 @@ class Watch:
 
     def look_at_memory(self, *roots: object) -> None:
         """Whatever can be reached from these objects, without surveys and the tests themselves."""
-        for one in leaves_of(*roots):
-            text = one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one)
-            if any(needle in text for needle, listed in self.needles.items() if not listed):
-                self.found("the memory")
+        hunted = [needle for needle, listed in self.needles.items() if not listed]
+        if not hunted:  # the walk would find nothing, and walks are most of the time of these tests
+            return
+        leaves = (one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in leaves_of(*roots))
+        text = "\0".join(leaves)
+        if any(needle in text for needle in hunted):
+            self.found("the memory")
 
     def look_at_modules(self) -> None:
         self.look_at_memory(*module_roots())
@@ -134,7 +137,8 @@ def leaves_of(*roots: object) -> Iterator[str | bytes | int]:
         one = stack.pop()
         if isinstance(one, (str, bytes, int)):
             yield one
-        if id(one) in seen or isinstance(one, (str, bytes, int, ModuleType, Survey, FrameType)):
+            continue
+        if id(one) in seen or isinstance(one, (ModuleType, Survey, FrameType)):
             continue
         seen.add(id(one))
         if isinstance(one, type):
@@ -142,8 +146,9 @@ def leaves_of(*roots: object) -> Iterator[str | bytes | int]:
                 stack += [value for name, value in vars(one).items() if name not in _UNREAD]
         elif isinstance(one, FunctionType):
             if not one.__module__.startswith("tests"):
-                cells = [cell.cell_contents for cell in one.__closure__ or () if cell != type(cell)()]
-                stack += [*cells, one.__defaults__, one.__kwdefaults__, one.__dict__]
+                held = [cell for cell in one.__closure__ or () if cell != type(cell)()]
+                stack += [cell.cell_contents for cell in held]
+                stack += [kept for kept in (one.__defaults__, one.__kwdefaults__, one.__dict__) if kept]
         else:
             stack += gc.get_referents(one)
 

@@ -111,7 +111,7 @@ def simulate(
 
 
 def simulate_many(count: int, survey: Survey, p: Any, n: Any, rng: Any, *, symbols: Any = None) -> list[Tally]:
-    """What so many calls of `simulate` return, with their arguments checked once.
+    """The tallies of `count` independent calls of `simulate`; arguments are checked once.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ Complete = Mapping[str, object]
 FormDevices = Callable[[Complete, int], Sequence[bytes]]
 
 MAX_OUTCOMES = 1 << 12  # different packed reports up to which each is an event of its own
-MAX_JOINT = 6  # parts of which codes are joined, where there are more outcomes than that
+MAX_JOINT = 6  # with up to so many parts an event is the codes of all of them, with more the sum of the codes
 _WAYS = ((0, 1), (1, 0))  # which of two sets of answers is likelier
 _BEST = 2  # events with the largest ratios that are tested, each way
 

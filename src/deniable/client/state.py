@@ -313,7 +313,10 @@ class StateFile:
 
 
 def _opened(path: Path) -> int | None:
-    """The file to be wiped once it has lost its name; None where there is none, or where that would keep its name."""
+    """A descriptor of the file that will be overwritten with zeros after its removal.
+
+    None if there is no such file, and on Windows, where an open file cannot be removed.
+    """
     if os.name != "posix":
         return None
     try:
@@ -323,7 +326,7 @@ def _opened(path: Path) -> int | None:
 
 
 def _overwrite(old: int) -> None:
-    """Zeros in the place of a file that has no name any more; one that has (a hard link, a backup) is left alone."""
+    """Overwrite a removed file with zeros, and close it. One with another name (a hard link, a backup) is kept."""
     try:
         with contextlib.suppress(OSError):  # wiping is best effort: the new file is in place
             found = os.fstat(old)

@@ -18,9 +18,9 @@ from deniable.mechanisms import KRR, BitFlip, Channel, Mechanism, Registry, Subs
 from deniable.survey import Agreement, Form, Survey
 
 _COMPARED = 64  # answers of a design, or rows of a channel, that are compared with each other: the first ones
-_EXACT = 4  # different total variations of a channel's rows that are looked at one by one; one bound covers more
-_HASHED = 6  # answers of a hashed survey that are looked at for three that are told apart in most cohorts
-_COHORTS = 4096  # cohorts that are looked at for it; in the rest nothing counts as told
+_EXACT = 4  # up to so many total variations each has a bound of its own; of more the largest, and one covers the rest
+_HASHED = 6  # answers of a hashed survey, among which three are sought that differ in as many cohorts as possible
+_COHORTS = 4096  # cohorts searched at most; in all others answers count as sharing a cell, so the lower bound holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,11 @@ def _one_cell(mechanism: Mechanism, survey: Survey) -> Variation:
 
 
 def _told_apart(survey: Survey) -> dict[int, int]:
-    """In how many cohorts an answer, a second and what the others say have 3 cells, or 2 if those are the second's."""
+    """How many cohorts tell answers apart, as {distinct answers: cohorts}, for the pair that is easiest to tell apart.
+
+    3: an answer, a second one, and a third that everybody else gives, have three different cells. 2: an answer and a
+    second one, which everybody else gives, have two.
+    """
     if survey.encoding.own_cells:
         return {3: 1, 2: 1} if survey.cells > 2 else {2: 1}
     cohorts = [[each[0] for each in cells] for cells in _cells_by_cohort(survey)]
@@ -156,7 +160,7 @@ def _told_apart(survey: Survey) -> dict[int, int]:
 
 
 def _cells_by_cohort(survey: Survey) -> list[list[tuple[int, ...]]]:
-    """The cells of a few answers, cohort by cohort."""
+    """The cells of the first few answers, a row for each cohort."""
     known = survey.symbols
     answers = [f"answer {i}" for i in range(_HASHED)] if known is None else known[:_HASHED]
     keys = [survey.key(answer) for answer in answers]
@@ -190,7 +194,8 @@ def _designs(mechanism: Mechanism, survey: Survey) -> Variation:
 
 @variations.add(BitFlip)
 def _bits(mechanism: Mechanism, survey: Survey) -> Variation:
-    """Bits of a Bloom filter: those that two answers do not share are more often like the one or like the other."""
+    """Bits of a Bloom filter. Only the bits in which two answers differ tell them apart: what counts is how many of
+    them are as the first answer has them, and how many as the second does."""
     hashes, cells = survey.encoding.hashes, survey.encoding.cells
     if hashes == 1:
         return _one_cell(mechanism, survey)
@@ -224,7 +229,10 @@ def _bits(mechanism: Mechanism, survey: Survey) -> Variation:
 
 
 def _like(mechanism: Mechanism, agreeing: int, against: int, level: int) -> tuple[Fraction, Fraction]:
-    """P(at least `level` differing bits are the first answer's), and the second's, if so many truly are either way."""
+    """P(at least `level` of the differing bits are reported as the first answer has them), and as the second has them.
+
+    Before noise `agreeing` of these bits are as in the first answer, and `against` as in the second.
+    """
     hit, total = mechanism.hit, agreeing + against
     law = [Fraction(0)] * (total + 1)
     for i in range(agreeing + 1):

@@ -286,7 +286,7 @@ class SampledCrowd:
 
     @cached_property
     def _sharers(self) -> npt.NDArray[np.intp]:
-        """For each entry of `shared`, its candidate in its cohort: a place in a table of (C, S)."""
+        """Where the candidate and the cohort of each entry of `shared` stand in a flattened table of shape (C, S)."""
         symbol = np.repeat(np.arange(len(self.p)), np.diff(self.shared.indptr))
         return np.asarray(self.cohort_of[self.shared.indices] * len(self.p) + symbol)
 

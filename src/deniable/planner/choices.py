@@ -68,7 +68,7 @@ def plan_repeated(*, reports: object, change: object, progress: PlanProgress, **
     def tell(share: float) -> None:
         progress("comparing", 0.3 * share, 1.0, 1)
 
-    value = wanted.least(tell)
+    value = wanted.least()
     for _ in range(_MOVES):
         found = wanted.at(value, tell)
         best = _Planner(found.chosen.request, progress, found.chosen.families).run()

@@ -61,7 +61,7 @@ def best_rival(
 
 
 def worth(slope: float, power: int) -> float:
-    """The share of the loss that a rival must keep to, so that epsilon or n falls by the least worthwhile factor.
+    """The share of the present loss below which a rival lowers epsilon or n by at least the worthwhile factor.
 
     `slope` is minus that of the log loss in log epsilon or log n, `power` 1 for epsilon and 2 for n.
 

@@ -96,7 +96,7 @@ class Wanted:
         named = {} if value is None else {self.found: ceil(value) if self.found == "n" else f"{value:.9g}"}
         return compare(self.given | named, reports=self.reports, change=self.change, tell=tell)
 
-    def least(self, tell: Callable[[float], None]) -> float | None:
+    def least(self) -> float | None:
         """The least n or epsilon with which a strategy is expected to reach the target; None where none is wanted."""
         if self.target is None:
             return None

@@ -64,7 +64,7 @@ def picture(chart: Any) -> str:
     """A chart as SVG, whose marks tell their numbers when the pointer rests on them."""
     import vl_convert
 
-    svg = _renumbered(vl_convert.vegalite_to_svg(chart.to_dict()))
+    svg = _renumbered(vl_convert.vegalite_to_svg(chart.to_dict(validate=False)))
     symbol = r'<path aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="[\w ]+"([^>]*?)/>'
     svg = re.sub(symbol, r"<path\2><title>\1</title></path>", svg)
     return _shorter(re.sub(r' (?:aria-\w+|role|class)="[^"]*"', "", svg))

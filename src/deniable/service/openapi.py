@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of routes. Tests send what it allows and what not."""
+"""The OpenAPI document, made from the table of routes. Tests send each route what it allows, and what it forbids."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, get_args, get_origin

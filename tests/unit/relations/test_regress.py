@@ -449,10 +449,16 @@ def test_what_cannot_be_predicted_is_a_sentence() -> None:
         ),
         ({"old": 1, "region": ["n"]}, "columns must be lists of values, got int; put a single one into a list"),
         (7, "data must be a pandas, Polars or Arrow table"),
+        (
+            {"old": ["a"], "region": ["n"]},
+            "data must have the covariates of the formula, got text where the fitted rows have",
+        ),
     ):
+        before = fit.predict({"old": [1, 2], "region": ["n", "s"]})
         with pytest.raises(dn.DataError) as problem:
             fit.predict(given)
         assert words in str(problem.value)
+        assert fit.predict({"old": [1, 2], "region": ["n", "s"]}).equals(before)
     rows = {"y": [0, 1] * 40, "x": [0, 1, 1, 0] * 20}
     both = dn.regress("y ~ x", rows, survey=dn.warner(epsilon=3), randomized={"x": dn.krr(2, epsilon=3)})
     with pytest.raises(dn.DecodeError, match="data must be given where a covariate is randomised"):

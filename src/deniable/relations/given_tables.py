@@ -18,11 +18,20 @@ def read_table(data: Any, wanted: Sequence[str]) -> Any:
     >>> read_table({"a": [1, 2], "b": [3, 4]}, ["b"]).column_names
     ['b']
     """
+    return without_decimals(_arrow_table(data, wanted))
+
+
+def without_decimals(table: Any) -> Any:
+    """An Arrow table with floats in place of decimals, of which pandas would make categories.
+
+    >>> import pyarrow as pa
+    >>> without_decimals(pa.table({"x": pa.array([1], pa.decimal128(9, 2))})).schema.types
+    [DataType(double)]
+    """
     import pyarrow as pa
 
-    table = _arrow_table(data, wanted)
     for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        if pa.types.is_decimal(column.type):  # pandas would make them categories
+        if pa.types.is_decimal(column.type):
             table = table.set_column(place, name, column.cast(pa.float64()))
     return table
 

@@ -92,6 +92,7 @@ def file_names(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _file(path: str | os.PathLike[str], wanted: Sequence[str]) -> Any:
+    import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
 
@@ -101,10 +102,15 @@ def _file(path: str | os.PathLike[str], wanted: Sequence[str]) -> Any:
     options = pyarrow.csv.ConvertOptions(
         include_columns=list(wanted), strings_can_be_null=True, quoted_strings_can_be_null=False
     )
-    return pyarrow.csv.read_csv(path, convert_options=options)
+    table = pyarrow.csv.read_csv(path, convert_options=options)
+    if any(pa.types.is_binary(kind) for kind in table.schema.types):  # what it makes of text that is not UTF-8
+        raise pa.ArrowInvalid
+    return table
 
 
 def _not_a_table(path: str | os.PathLike[str], problem: Exception) -> DataError:
+    if os.fspath(path).lower().endswith(CSV) and not isinstance(problem, OSError):  # its own words show a row
+        return DataError(f"data must be a CSV file in UTF-8 with as many fields in every row, got {os.fspath(path)!r}")
     return DataError(f"data must be a Parquet or CSV file or a table, got {os.fspath(path)!r}: {problem}")
 
 

@@ -195,6 +195,11 @@ def test_missing_values_of_csv_files_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("said,who,x\n" + "\n".join(rows) + "\n")
     fit = dn.regress("said ~ x + who", tmp_path / "rows.csv", survey=DESIGNS["forced"])
     assert (fit.nobs, fit.dropped, fit.terms) == (5, 3, ("Intercept", "x", "who[T.a]"))
+    for broken in (b"said,x\nno,1\nsecret\n", b"", b"said,x\nno,\xe9secret\n"):
+        (tmp_path / "broken.csv").write_bytes(broken)
+        with pytest.raises(dn.DataError, match="as many fields in every row") as problem:
+            dn.regress("said ~ x", tmp_path / "broken.csv", survey=DESIGNS["forced"])
+        assert "secret" not in str(problem.value)
     survey = dn.oue(["no", "yes"], epsilon=1)
     (tmp_path / "bytes.csv").write_text("y,x\n01,1\n02,2\n01,3\n")
     with pytest.raises(dn.WireError, match="as bytes, got int64; a CSV file has none, write Parquet"):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from deniable.columns import check_digest, said_codes
 from deniable.errors import DataError, WireError
-from deniable.relations.given_tables import check_names, read_table
+from deniable.relations.given_tables import check_names, read_table, without_decimals
 from deniable.reports import Report
 from deniable.survey import Survey
 from deniable.tally import refused_rows
@@ -157,7 +157,7 @@ def _spark_counts(frame: Any, wanted: Sequence[str], counts: str | None) -> Any:
     keys = [name for name in wanted if name != counts]
     grouped = frame.groupBy(*keys)
     found = grouped.count() if counts is None else grouped.sum(counts)
-    return found.toDF(*keys, "__people").toArrow()
+    return without_decimals(found.toDF(*keys, "__people").toArrow())
 
 
 def whole_numbers(column: Any) -> Any:

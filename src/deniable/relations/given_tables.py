@@ -18,11 +18,20 @@ def read_table(data: Any, wanted: Sequence[str]) -> Any:
     >>> read_table({"a": [1, 2], "b": [3, 4]}, ["b"]).column_names
     ['b']
     """
+    return without_decimals(_arrow_table(data, wanted))
+
+
+def without_decimals(table: Any) -> Any:
+    """An Arrow table with floats in place of decimals, of which pandas would make categories.
+
+    >>> import pyarrow as pa
+    >>> without_decimals(pa.table({"x": pa.array([1], pa.decimal128(9, 2))})).schema.types
+    [DataType(double)]
+    """
     import pyarrow as pa
 
-    table = _arrow_table(data, wanted)
     for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        if pa.types.is_decimal(column.type):  # pandas would make them categories
+        if pa.types.is_decimal(column.type):
             table = table.set_column(place, name, column.cast(pa.float64()))
     return table
 
@@ -83,6 +92,7 @@ def file_names(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _file(path: str | os.PathLike[str], wanted: Sequence[str]) -> Any:
+    import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
 
@@ -92,10 +102,15 @@ def _file(path: str | os.PathLike[str], wanted: Sequence[str]) -> Any:
     options = pyarrow.csv.ConvertOptions(
         include_columns=list(wanted), strings_can_be_null=True, quoted_strings_can_be_null=False
     )
-    return pyarrow.csv.read_csv(path, convert_options=options)
+    table = pyarrow.csv.read_csv(path, convert_options=options)
+    if any(pa.types.is_binary(kind) for kind in table.schema.types):  # what it makes of text that is not UTF-8
+        raise pa.ArrowInvalid
+    return table
 
 
 def _not_a_table(path: str | os.PathLike[str], problem: Exception) -> DataError:
+    if os.fspath(path).lower().endswith(CSV) and not isinstance(problem, OSError):  # its own words show a row
+        return DataError(f"data must be a CSV file in UTF-8 with as many fields in every row, got {os.fspath(path)!r}")
     return DataError(f"data must be a Parquet or CSV file or a table, got {os.fspath(path)!r}: {problem}")
 
 

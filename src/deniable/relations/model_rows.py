@@ -1,5 +1,6 @@
 """What a regression sees of its rows: how likely each report is, the covariates, and what is refused of them."""
 
+import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -178,6 +179,7 @@ def covariates_of(spec: Any, table: Any, offset: str | None) -> tuple[Floats, Fl
     from formulaic.errors import DataMismatchWarning
 
     frame = table.to_pandas(date_as_object=False)
+    spec = copy.deepcopy(spec)  # it remembers what it is given: texts in place of numbers, for one
     for name, (_, state) in spec.encoder_state.items():
         if "categories" in state and name in frame:  # whole numbers would be taken for amounts
             frame[name] = frame[name].astype(object)
@@ -188,7 +190,10 @@ def covariates_of(spec: Any, table: Any, offset: str | None) -> tuple[Floats, Fl
     except DataMismatchWarning:  # its own words name the value, which is somebody's
         raise DataError("data must have the covariates of the formula, got a category that no fitted row has") from None
     except Exception as problem:
-        raise DataError(f"data must have the covariates of the formula: {problem}") from None
+        told = f": {problem}"
+        if "inconsistent with specification" in told:  # names the value, too
+            told = ", got text where the fitted rows have numbers"
+        raise DataError(f"data must have the covariates of the formula{told}") from None
     if len(x) < len(frame):
         gone = f"{len(frame) - len(x):,} of {len(frame):,} rows"
         raise DataError(f"data must have no missing values, got {gone} with one; leave them out")

@@ -195,6 +195,11 @@ def test_missing_values_of_csv_files_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("said,who,x\n" + "\n".join(rows) + "\n")
     fit = dn.regress("said ~ x + who", tmp_path / "rows.csv", survey=DESIGNS["forced"])
     assert (fit.nobs, fit.dropped, fit.terms) == (5, 3, ("Intercept", "x", "who[T.a]"))
+    for broken in (b"said,x\nno,1\nsecret\n", b"", b"said,x\nno,\xe9secret\n"):
+        (tmp_path / "broken.csv").write_bytes(broken)
+        with pytest.raises(dn.DataError, match="as many fields in every row") as problem:
+            dn.regress("said ~ x", tmp_path / "broken.csv", survey=DESIGNS["forced"])
+        assert "secret" not in str(problem.value)
     survey = dn.oue(["no", "yes"], epsilon=1)
     (tmp_path / "bytes.csv").write_text("y,x\n01,1\n02,2\n01,3\n")
     with pytest.raises(dn.WireError, match="as bytes, got int64; a CSV file has none, write Parquet"):
@@ -449,10 +454,16 @@ def test_what_cannot_be_predicted_is_a_sentence() -> None:
         ),
         ({"old": 1, "region": ["n"]}, "columns must be lists of values, got int; put a single one into a list"),
         (7, "data must be a pandas, Polars or Arrow table"),
+        (
+            {"old": ["a"], "region": ["n"]},
+            "data must have the covariates of the formula, got text where the fitted rows have",
+        ),
     ):
+        before = fit.predict({"old": [1, 2], "region": ["n", "s"]})
         with pytest.raises(dn.DataError) as problem:
             fit.predict(given)
         assert words in str(problem.value)
+        assert fit.predict({"old": [1, 2], "region": ["n", "s"]}).equals(before)
     rows = {"y": [0, 1] * 40, "x": [0, 1, 1, 0] * 20}
     both = dn.regress("y ~ x", rows, survey=dn.warner(epsilon=3), randomized={"x": dn.krr(2, epsilon=3)})
     with pytest.raises(dn.DecodeError, match="data must be given where a covariate is randomised"):

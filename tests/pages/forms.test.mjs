@@ -339,6 +339,8 @@ test("forms are counted in the range, and facts say how private they are", () =>
     ["6", "forms, 1 Nov 2026"],
     ["strong privacy", "what one person sent is at most 7.4 times likelier than with any other answers"],
   ]);
+  const [, twice] = factsOf(6, shares, "day", { odds: 4.5, lifetime: 20.1 }, "moderate privacy", String);
+  assert.match(twice[1], /at most 20\.1 times/); // of all that a person sends, as the word is, not of one report
 });
 
 test("files of several questions are one table", () => {

@@ -86,9 +86,9 @@ export const formsIn = (windows, { from, to }) =>
     .reduce((sum, one) => sum + one.reports, 0);
 
 /** The facts at the top: how many, since when, and how private a person's answers are. */
-export const factsOf = (count, shares, window, { odds }, strength, atMost) => [
+export const factsOf = (count, shares, window, { odds, lifetime = odds }, strength, atMost) => [
   [number(count), text("forms.forms", { dates: dates(shares.from, shares.to, window) })],
-  [strength, text("forms.likelier", { odds: atMost(odds) })],
+  [strength, text("forms.likelier", { odds: atMost(lifetime) })],
 ];
 
 /** The heading of a saved picture: the question, and under it what the numbers rest on. */

@@ -29,7 +29,7 @@ export function head(shares, n, rules) {
       {},
       el("b", {}, strength(n)),
       text(n.what ? `results.likelier_${n.hidden ? "sensitive" : "group"}` : "results.likelier", {
-        odds: atMost(n.odds),
+        odds: atMost(n.lifetime ?? n.odds), // of all reports of one answer, as the word is
       }),
     ),
     ...precision(shares, reach, sure).map(([number, said]) => el("div", {}, el("b", { dir: "auto" }, number), said)),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.errors import SurveyError
-from deniable.mechanisms import KRR, BitFlip, epsilon_text, parse_epsilon
+from deniable.mechanisms import KRR, BitFlip, epsilon_text, parse_epsilon, read_fraction
 
 
 @pytest.mark.parametrize(
@@ -131,3 +131,22 @@ def test_spelling_goes_there_and_back(epsilon: Fraction) -> None:
 def test_float_is_taken_as_it_is_written() -> None:
     assert dn.warner(epsilon=0.1) == dn.warner(epsilon="0.1") == dn.warner(epsilon=Fraction(1, 10))
     assert dn.warner(epsilon=1) == dn.warner(epsilon=1.0) == dn.warner(epsilon=np.float32(1))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "sentence"),
+    [
+        ("", ValueError, "Invalid literal for Fraction"),
+        ("0x10", ValueError, "text must spell a number"),
+        ("9" * 401, ValueError, "text must spell a number"),
+        ("1/0", ValueError, "text must spell a finite number"),
+        ("1e999999999", OverflowError, "the exponent must have at most two digits"),
+        ("1e-100", OverflowError, "the exponent must have at most two digits"),
+    ],
+)
+def test_text_of_a_file_is_read_as_a_number_only_where_that_is_cheap(
+    text: str, kind: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(kind, match=sentence):
+        read_fraction(text)
+    assert read_fraction(" -1.5e-10 ") == Fraction(-3, 2 * 10**10)

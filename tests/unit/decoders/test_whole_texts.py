@@ -1,5 +1,6 @@
 """The test of texts that several levels see whole: how often it takes one for written that nobody wrote."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -69,3 +70,9 @@ def test_what_a_search_could_have_seen_is_told_by_the_level_that_sees_least() ->
     assert [one.symbols for one in found.values()] == [tuple(WROTE)] * 2
     assert found[0.95].declared.reports.tolist() == [tally.reports[64:].sum()] * 2 + [tally.n]
     assert found[0.95].smallest < found[0.999999].smallest
+    one = found[0.95]
+    half = np.diff(one.intervals(simultaneous=True)).ravel() / 2
+    assert half == pytest.approx(-ndtri(0.025 / one.tested.size) * one.standard_errors, rel=0.1)  # for all tested ones
+    # As if each had passed by a hair: what was selected may have been lucky, and its interval says so.
+    barely = replace(one, declared=replace(one.declared, needed=one.declared.shares - 1e-6))
+    assert (barely.intervals()[:, 0] < one.intervals()[:, 0] - one.standard_errors).all()

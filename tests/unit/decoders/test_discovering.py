@@ -124,7 +124,7 @@ def test_progress_rises_to_the_whole() -> None:
     assert told[-1] == (5000, 5000)
 
 
-@pytest.mark.parametrize("limit", [{"most": 500}, {"seconds": 1e-9}])
+@pytest.mark.parametrize("limit", [{"most": 500}, {"most": 100_000}, {"seconds": 1e-9}])
 def test_a_search_that_reached_a_limit_is_resumed(limit: dict[str, float]) -> None:
     tally = tally_of(WROTE)
     with pytest.raises(

@@ -1,5 +1,6 @@
 """The test of texts that several levels see whole: how often it takes one for written that nobody wrote."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -69,3 +70,20 @@ def test_what_a_search_could_have_seen_is_told_by_the_level_that_sees_least() ->
     assert [one.symbols for one in found.values()] == [tuple(WROTE)] * 2
     assert found[0.95].declared.reports.tolist() == [tally.reports[64:].sum()] * 2 + [tally.n]
     assert found[0.95].smallest < found[0.999999].smallest
+    one = found[0.95]
+    half = np.diff(one.intervals(simultaneous=True)).ravel() / 2
+    assert half == pytest.approx(-ndtri(0.025 / one.tested.size) * one.standard_errors, rel=0.1)  # for all tested ones
+    # As if each had passed by a hair: what was selected may have been lucky, and its interval says so.
+    barely = replace(one, declared=replace(one.declared, needed=one.declared.shares - 1e-6))
+    assert (barely.intervals()[:, 0] < one.intervals()[:, 0] - one.standard_errors).all()
+
+
+def test_texts_that_are_named_share_the_allowed_error_with_all_others() -> None:
+    texts = Texts()
+    texts.share(np.log([0.5, 0.5]))
+    texts.add([b"elk\xff", b"ox\xff"], 0, np.log([0.5, 0.5]))
+    texts.name({b"ox\xff": 0, b"lynx\xff": 1})
+    assert texts.keys == [b"elk\xff", b"ox\xff", b"lynx\xff"]
+    assert texts.first.tolist() == [0, 0, 1]
+    assert texts.chances.sum() <= 1
+    assert texts.chances[1] == texts.chances[2] == 2 * texts.chances[0]

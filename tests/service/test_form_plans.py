@@ -44,6 +44,7 @@ def test_a_form_of_every_kind_is_planned_at_a_budget() -> None:
     assert form.uneven == ("ill",)
     assert [one["measure"] for one in found["questions"]] == ["share", "place", "mean", "share", "share"]
     assert found["report_bytes"] == form.report_format.length
+    assert found["questions"][0]["mechanism"] == form.part_of("smokes").survey.title == "k-RR", "of three answers"
     assert found["spendings"][0]["drawn"] == form.drawn
     age = found["questions"][2]
     assert 0.5 < age["error"] < 10, "in years"

@@ -138,7 +138,14 @@ class PlannedPart:
             self._known["seen",] = seen
             self._search.look_around(option, budget, n)
         template = self._template(option, budget)
-        return (template,), template.title, option.words, (self._search.loss(option, budget, n),)
+        return (template,), self._title(option, budget, template), option.words, (self._search.loss(option, budget, n),)
+
+    def _title(self, option: Option, budget: float, template: Survey) -> str:
+        """What the mechanism is called: of two answers that may be left out, that of three."""
+        question = self.part.questions[0]
+        if not template.mechanism.two_valued or question.answers is question.alphabet:
+            return template.title
+        return option.survey(question.answers, _exact(budget), name="", seed=self._request.public_seed).title
 
     def ranked(self, budget: float, n: float) -> list[str]:
         """The names of all mechanisms that could answer it, the best first; one where there is no choice."""

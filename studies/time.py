@@ -23,11 +23,11 @@ from studies.time_rows import COLUMNS, FILE, Row
 
 TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "merged": (merged, 1000),
-    "fresh": (partial(coverage, kind="fresh"), 100),
-    "memoised": (partial(coverage, kind="memoised"), 100),
-    "two stages": (partial(coverage, kind="two stages"), 100),
-    "memoised, told": (partial(coverage, kind="memoised", told=True), 100),
-    "two stages, told": (partial(coverage, kind="two stages", told=True), 100),
+    "fresh": (partial(coverage, kind="fresh"), 400),
+    "memoised": (partial(coverage, kind="memoised"), 400),
+    "two stages": (partial(coverage, kind="two stages"), 400),
+    "memoised, told": (partial(coverage, kind="memoised", told=True), 400),
+    "two stages, told": (partial(coverage, kind="two stages", told=True), 400),
     "limits": (limits, 500),
     "gain": (gains, 24),
     "many": (many, 24),

@@ -11,7 +11,7 @@ from studies.time_rows import FILE
 PAGE = FILE.with_suffix(".md")
 Rows = list[dict[str, str]]
 
-HISTORIES = 100  # of a row of coverage
+HISTORIES = 400  # of a row of coverage
 KINDS = ("fresh", "memoised", "two stages")
 TOLD = ("memoised, told", "two stages, told")
 COVERED = ["bands", "as of", "difference", "average", "sum", "two windows"]
@@ -192,9 +192,9 @@ were another person's.
 
 ## What 95 % intervals cover
 
-Six answers, 2,000 devices, 20 windows, epsilon 2 (two stages: one report spends 1); 100 histories a row. Shares stay
-as they are. *Turnover* is the part of the devices that are replaced each window, *change* the part that draw their
-answer anew. In the first three tables the turnover is given to the decoder and the change is not.
+Six answers, 2,000 devices, 20 windows, epsilon 2 (two stages: one report spends 1); {HISTORIES} histories a row.
+Shares stay as they are. *Turnover* is the part of the devices that are replaced each window, *change* the part that
+draw their answer anew. In the first three tables the turnover is given to the decoder and the change is not.
 *Bands* are of smoothed windows and *as of* of the same windows as they were known when they ended, averaged over
 windows and symbols; in brackets the windows that were covered least and most often. *Difference* and *average* are
 `tracked.difference` and `tracked.average`, *sum* is `dn.decode(sum(windows))`, *two windows* is `dn.difference` of
@@ -249,7 +249,7 @@ taken for normal, one was named in 8.1 ± .9 % of 1,000 histories of Hadamard's 
 - *Bands where nothing moves* allow for shares that move slowly, which few windows cannot tell from those that stand
   still: the next table. Where devices stay, most of the noise is one draw for all windows, and
   little is left to be mistaken.
-- *Below 94 %* are rows with errors of about one point. Where devices and answers all stay, twenty
+- *Below 94 %* are rows with errors of about half a point. Where devices and answers all stay, twenty
   memoised windows are one window of 2,000 reports: a history is six numbers.
 
 ### Still or slow: what twenty windows tell

@@ -10,7 +10,6 @@ from scipy.special import ndtri
 
 from deniable.decoders import Estimate, JeffreysLimits, decode, project
 from deniable.errors import DecodeError
-from deniable.mechanisms import HitOrMiss
 from deniable.relations.crosstab import Crosstab, Side, as_groups, deviations
 from deniable.relations.groups import GroupShares, expected_counts, group_of, support_of, with_always
 from deniable.relations.independence import Independence, chi_square
@@ -170,9 +169,8 @@ def _test_pair(estimate: Estimate, raw: Floats, order: npt.NDArray[np.intp], cov
         p[order] = null / null.sum()
         known = expected_loss(survey, p, estimate.n).covariance
         covariance = known[np.ix_(order, order)]
-        if isinstance(survey.mechanism, HitOrMiss):
-            hit, miss = float(survey.mechanism.hit), float(survey.mechanism.miss)
-            expected = estimate.n * (miss + (hit - miss) * estimate.design.forward(p).ravel())
+        miss, slope = survey.mechanism.affine
+        expected = estimate.n * (miss + slope * estimate.design.forward(p).ravel())
     inner = [row * raw.shape[1] + column for row in range(raw.shape[0] - 1) for column in range(raw.shape[1] - 1)]
     free = (raw.shape[0] - 1) * (raw.shape[1] - 1)
     spread = (step @ covariance @ step.T)[np.ix_(inner, inner)]

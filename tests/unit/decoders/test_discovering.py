@@ -211,9 +211,9 @@ def test_bad_arguments_are_refused_in_a_sentence() -> None:
     refused("seconds must be a number above 0, got nan", seconds=float("nan"))
     refused("level must be between 0 and 1, got 2", level=2)
     alphabet = "alphabet must be 'digits', 'domains', 'letters' or single characters, each once and without ranges, got"
-    no_name = "no set has that name: write out the characters, as text or as a list, which is never taken for a name"
+    no_name = "; no set has that name: write out the characters, as text or as a list, which is never taken for a name"
     for wrong in (["ab"], 7, "", "latin", "Domain", "ascii", "hello!", "a-z", "0-9."):
-        refused(f"{alphabet} {wrong!r}; {no_name}", alphabet=wrong)
+        refused(f"{alphabet} {wrong!r}{no_name}", alphabet=wrong)
     refused("prefixes must be a list of texts, got one str", prefixes="www.")
     refused("prefixes must be texts, got one bytes", prefixes=[b"www."])
     refused("prefixes must hold at least one text, got none; leave them out to search everywhere", prefixes=[])

@@ -325,6 +325,11 @@ between windows, and so no false alarm.
 
 {_alarms(of["alarms"])}
 
+The same where turnover and change are given, for the rows of coverage in which a change was named most often, and for
+crowds of which few devices make all the difference; 20 windows:
+
+{_alarms(of["rates"])}
+
 A jump after ten windows, 200 histories a row, with one false alarm in 1,000 windows allowed; 20 windows is where a
 history ends. Sizes are in standard errors of one window.
 

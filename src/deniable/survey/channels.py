@@ -33,6 +33,18 @@ def _survey(alphabet: Alphabet, mechanism: Mechanism, name: str, participation: 
     return Survey(alphabet, Direct(len(alphabet)), mechanism, checked_name(name), participation)
 
 
+def refuse_second_stage(epsilon_report: object, what: str) -> None:
+    """A table of weights is reported as it was drawn.
+
+    >>> refuse_second_stage(None, "sensitive answers")
+    """
+    if epsilon_report is not None:
+        raise SurveyError(
+            f"epsilon_report must not be given with {what}: a table of weights has no second stage; each report "
+            "spends the whole budget of its answer"
+        )
+
+
 def sensitive(
     symbols: Iterable[object] | int,
     sensitive: Iterable[object],
@@ -41,6 +53,7 @@ def sensitive(
     name: str = "",
     participation: str = "once",
     other: object = None,
+    epsilon_report: object = None,
 ) -> Survey:
     """Only some answers need hiding: those are deniable against every other answer, the rest may be seen.
 
@@ -66,6 +79,8 @@ def sensitive(
     other : str, int or bytes, optional
         The symbol that stands for every answer that is not among `symbols`; it joins them if it is new. Without it such
         answers are refused.
+    epsilon_report : None
+        There is no second stage: anything else is refused with the reason. Memoised reports repeat as they are.
 
     Examples
     --------
@@ -75,6 +90,7 @@ def sensitive(
     >>> sensitive(100, sensitive=range(50), epsilon=1).title
     'uBD'
     """
+    refuse_second_stage(epsilon_report, "sensitive answers")
     alphabet = Alphabet.closed(symbols, other)
     hidden = sensitive_positions(alphabet, sensitive)
     return _survey(alphabet, sensitive_mechanism(len(alphabet), hidden, epsilon), name, participation)
@@ -195,6 +211,7 @@ def blocks(
     *,
     name: str = "",
     participation: str = "once",
+    epsilon_report: object = None,
 ) -> Survey:
     """Hide which answer of a group was given, not which group: k-ary randomised response within each group.
 
@@ -208,6 +225,8 @@ def blocks(
         What people call the survey: one line, at most 500 characters.
     participation : str
         How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
+    epsilon_report : None
+        There is no second stage: anything else is refused with the reason. Memoised reports repeat as they are.
 
     Examples
     --------
@@ -215,6 +234,7 @@ def blocks(
     >>> survey
     <Survey: k-RR in groups, 5 symbols, 2 groups, epsilon 1, digest f5689dde>
     """
+    refuse_second_stage(epsilon_report, "groups of answers")
     if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
         raise SurveyError(f"groups must be lists of answers, got {type(groups).__name__}; write [[a, b], [c, d]]")
     parts = list(groups.values() if isinstance(groups, Mapping) else groups)
@@ -238,6 +258,7 @@ def channel(
     symbols: Iterable[object] | int | None = None,
     name: str = "",
     participation: str = "once",
+    epsilon_report: object = None,
 ) -> Survey:
     """Anybody's own channel: a matrix of probabilities, one row an answer, one column a report.
 
@@ -256,6 +277,8 @@ def channel(
         What people call the survey: one line, at most 500 characters.
     participation : str
         How often a person answers: "once", "window" (one report a day), "window:hour", "window:week" or "event".
+    epsilon_report : None
+        There is no second stage: anything else is refused with the reason. Memoised reports repeat as they are.
 
     Examples
     --------
@@ -266,6 +289,7 @@ def channel(
     >>> round(survey.privacy().between("mid", "low"), 4)
     1.0986
     """
+    refuse_second_stage(epsilon_report, "a matrix of one's own")
     # A data frame is iterated by the names of its columns, or by its columns.
     frame = getattr(matrix, "to_numpy", None)
     try:

@@ -18,7 +18,7 @@ from deniable.errors import SurveyError
 from deniable.mechanisms import KRR, BitFlip, Subset, check_size
 from deniable.survey.alphabet import Alphabet
 from deniable.survey.blocks import MAX_CELLS, Hadamard, Projective, is_prime
-from deniable.survey.channels import blocks, budgeted, channel, sensitive
+from deniable.survey.channels import blocks, budgeted, channel, refuse_second_stage, sensitive
 from deniable.survey.encodings import Direct
 from deniable.survey.open_presets import discovery, olh, orappor, orr
 from deniable.survey.quantities import number, ordered
@@ -117,11 +117,7 @@ def krr(
     """
     alphabet = Alphabet.closed(symbols, other)
     if isinstance(epsilon, Mapping):
-        if epsilon_report is not None:
-            raise SurveyError(
-                "epsilon_report must not be given with a budget for every answer: a table of weights has no second "
-                "stage; each report spends the whole budget of its answer"
-            )
+        refuse_second_stage(epsilon_report, "a budget for every answer")
         return budgeted(alphabet, epsilon, shape, name, participation)
     if shape is not None:
         raise SurveyError("shape must be given with a budget for every answer alone; one epsilon is best at any shape")

@@ -127,6 +127,18 @@ ILL = ["none", "flu", "hiv", "hpv"]
             "each report spends the whole budget of its answer",
         ),
         (
+            lambda: dn.sensitive(3, [0], 1, epsilon_report=0.5),
+            "epsilon_report must not be given with sensitive answers: a table of weights has no second stage",
+        ),
+        (
+            lambda: dn.blocks([["a", "b"], ["c"]], 1, epsilon_report=0.5),
+            "epsilon_report must not be given with groups of answers: ",
+        ),
+        (
+            lambda: dn.channel([[0.6, 0.4], [0.4, 0.6]], epsilon=1, epsilon_report=0.5),
+            "epsilon_report must not be given with a matrix of one's own: ",
+        ),
+        (
             lambda: dn.krr(symbols=2, epsilon=1, shape=[0.5, 0.5]),
             "shape must be given with a budget for every answer alone; one epsilon is best at any shape",
         ),

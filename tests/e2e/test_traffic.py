@@ -178,7 +178,7 @@ MUTANTS = {
         "fetch('/healthz', { headers: { 'x-page': String(truth) } }); $(\"form\").reset();",
     ),
     "the answer in a random number": (
-        "try {\nif (!(await alone(",
+        "try {if (!(await alone(",
         """
         const draw = crypto.getRandomValues;
         crypto.getRandomValues = (array) => {

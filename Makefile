@@ -41,11 +41,11 @@ hashes: .venv/demo
 	$(BIN)/python tests/hashes.py constraints.txt > constraints-hashes.txt
 
 # In minutes: the linters and every test that proves something quickly, with each real part touched.
-# A worker more than cores, since a test that waits for a browser or a collector leaves its core to another. One thread
+# Two workers more than cores, since a test that waits for a browser or a collector leaves its core to another. One thread
 # of BLAS for each: with more of them than cores most of their time is spent waiting in a loop (a plan for 256 symbols:
 # 16 s of processor time instead of 2.7). Files go out as they are collected: by number of tests, the long ones with few
 # tests would come last, and all but one worker would wait for them.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test: .venv/ready services $(JS)/node_modules/.package-lock.json

@@ -234,8 +234,10 @@ def test_two_tabs_roll_once(server: Server, fresh: Open) -> None:
     for page in (one, two):
         page.goto(answer_link(server, survey))
         page.get_by_label("answer c" if page is one else "answer d", exact=True).check()
+    one.bring_to_front()  # a tab behind another takes seconds for a press
     roll(one)
     said = one.locator("#sent").inner_text()
+    two.bring_to_front()
     two.get_by_role("button", name="Roll the die").click()
     two.get_by_role("button", name="Send this").wait_for()
     assert two.locator("#sent").inner_text() == said, "what the first tab rolled"

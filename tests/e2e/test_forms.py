@@ -236,21 +236,26 @@ def test_what_was_drawn_stays_drawn(server: Server, fresh: Open) -> None:
     other = page.context.new_page()
     other.goto(answer_link(server, form))  # type: ignore[arg-type]
     assert titles(other) == drawn
+    page.bring_to_front()  # a tab behind another takes seconds for a press
     for _ in range(3):
         page.reload()
         assert titles(page) == drawn
     page.get_by_label("no", exact=True).check()
     page.locator("#next").click()
+    other.bring_to_front()
     other.get_by_label("no", exact=True).check()
     other.locator("#next").click()
+    page.bring_to_front()
     roll(page, 2)
     page.locator("#meaning summary").click()
     assert "Your browser drew which of the questions it asks" in page.locator("#explained").inner_text()
     wire = page.locator("#wire .bytes").text_content()
     # The other tab shows what this one has rolled: there is one roll.
+    other.bring_to_front()
     other.get_by_role("button", name="Roll the dice").click()
     other.get_by_role("button", name="Send this").wait_for()
     assert other.locator("#wire .bytes").text_content() == wire
+    page.bring_to_front()
     report = sent_by(page, form)
     thanked(page)
     places = [place for place, part in enumerate(form.parts) if part.survey.name in drawn]

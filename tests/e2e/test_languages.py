@@ -239,6 +239,7 @@ def test_after_a_switch_and_the_roll_nothing_has_the_answer(place: str, server: 
     assert (remembers(page, WORD) or left) == (mutant is not None)
 
 
+@pytest.mark.slow
 def test_a_switch_keeps_a_question_that_is_half_written(server: Server, fresh: Open) -> None:
     def write(page: Page) -> None:
         page.locator("#question").fill("Do you lie?")

@@ -117,6 +117,7 @@ def test_mechanisms_and_curves_are_for_experts(server: Server, fresh: Open, watc
     assert page.locator("#experts").is_visible()
 
 
+@pytest.mark.slow
 def test_a_local_link_says_that_nobody_else_can_open_it(server: Server, fresh: Open) -> None:
     page = fresh(viewport=PHONE)
     ask_for(page, server, "Can they open it?", ["a", "b"])

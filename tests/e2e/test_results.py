@@ -270,6 +270,7 @@ def test_bars_by_size_or_in_the_surveys_own_order_with_their_values(demo: list[s
     assert page.locator("#order option").all_inner_texts() == ["largest first", "as in your list"]
 
 
+@pytest.mark.slow
 def test_numbers_are_in_their_own_order_unless_told(server: Server, fresh: Open) -> None:
     survey = dn.krr(symbols=[1, 2, 3, 4, 5], epsilon=2, name="How many stars?")
     server.create(survey, minimum=1, results="public")

@@ -291,6 +291,7 @@ def test_what_happened_is_said_where_it_was_asked_for(server: Server, fresh: Ope
     page.locator("#form").wait_for()
 
 
+@pytest.mark.slow
 def test_duplicate_fills_the_form_and_makes_another_survey(server: Server, fresh: Open) -> None:
     survey = survey_of("Again, please?", epsilon=2)
     server.create(survey, introduction="Hello.", thanks="Bye.", results="public", minimum=30, window="hour")

@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportS
 
 from tests import waiting
 from tests.collector import Server, serving
-from tests.e2e.steps import UNDER_WAY
 
 MISSING = (
     "the tests of the pages need Chromium: python tests/services.py chromium installs Debian's where it may, else "
@@ -62,10 +61,6 @@ class Watch:
         page.on("console", lambda message: self._console(message.type, message.text))
         page.on("dialog", self._dialog)
         page.on("request", self._request)
-        under_way = UNDER_WAY.setdefault(page, set())
-        page.on("request", lambda request: under_way.add(request))
-        page.on("requestfinished", lambda request: under_way.discard(request))
-        page.on("requestfailed", lambda request: under_way.discard(request))
         return page
 
     def _dialog(self, dialog: Dialog) -> None:

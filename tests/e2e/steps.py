@@ -1,25 +1,21 @@
 """What people do on the pages, as steps that tests share."""
 
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
-from weakref import WeakKeyDictionary
 
 import pytest
 from playwright.sync_api import Page
 
 import deniable as dn
 from tests.collector import ADMIN, Server
-from tests.waiting import PATIENCE, wait_for
+from tests.waiting import wait_for
 
 AXE = Path(__file__).parents[2] / "clients" / "js" / "node_modules" / "axe-core" / "axe.min.js"
 QUESTION = "Have you ever lied to get a day off?"
 SYMBOLS = ["never", "once", "often"]
-UNDER_WAY: WeakKeyDictionary[Page, set[Any]] = WeakKeyDictionary()  # of each page, requests without an answer
-REST = 20.0  # seconds without a change and without a request, after which a page says nothing else by itself
 
 
 def survey_of(name: str = QUESTION, symbols: list[str] | None = None, epsilon: float = 1.0) -> dn.Survey:
@@ -48,20 +44,8 @@ def thanked(page: Page) -> None:
     page.get_by_text("Your answer is counted").wait_for()
 
 
-def says(page: Page, text: str, *, rest: float = REST) -> None:
-    """Wait for a text, however long the collector takes; a page that says something else and is at rest fails soon.
-
-    Not for what comes by a clock of the page: between two tries it is at rest, too.
-    """
-    wanted, end = page.get_by_text(text), time.monotonic() + PATIENCE
-    seen, since = "", time.monotonic()
-    while not wanted.is_visible():
-        now = page.locator("body").inner_text()
-        if now != seen or UNDER_WAY.get(page):
-            seen, since = now, time.monotonic()
-        assert time.monotonic() - since < rest, f"the page does not say {text!r} but {now!r}"
-        assert time.monotonic() < end, f"waited in vain for {text!r}"
-        page.wait_for_timeout(50)
+def says(page: Page, text: str) -> None:
+    page.get_by_text(text).wait_for()
 
 
 def counters(server: Server, survey: dn.Survey) -> dict[str, int]:

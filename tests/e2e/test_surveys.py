@@ -5,7 +5,7 @@ import json
 import sqlite3
 
 import pytest
-from playwright.sync_api import Page, Route, ViewportSize, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 import deniable as dn
 from deniable.service.entries import Rules
@@ -352,20 +352,3 @@ def test_a_private_link_alone_offers_no_duplicate(server: Server, fresh: Open) -
     assert buttons.all_inner_texts() == ["Close", "Delete"]
     assert page.locator("#manage .actions").inner_text().split() == ["Close", "Delete"], "and no word in between"
     assert violations(page) == []
-
-
-def test_a_page_that_says_something_else_fails_soon(server: Server, fresh: Open) -> None:
-    """Of the tests' own waiting: it says what is there, and a request that takes long is waited for."""
-    page = fresh()
-    page.goto(address(server, "/"))
-    page.locator("#door").wait_for()
-    with pytest.raises(AssertionError, match=r"^the page does not say 'Nobody says this' but .Skip"):
-        says(page, "Nobody says this", rest=0.5)
-
-    def late(route: Route) -> None:
-        page.wait_for_timeout(1500)
-        route.fulfill(body="Late, but there")
-
-    page.route("**/slow", late)
-    page.evaluate("void fetch('/slow').then((found) => found.text()).then((said) => document.body.append(said))")
-    says(page, "Late, but there", rest=0.5)

@@ -58,6 +58,10 @@ def section() -> str:
         f"{least:.0f} times as long as one of the columns by k-RR, where everybody answers everything "
         f"({first:.0f} times the first time, with",
         f"memory that is new to both), and {drawn:.0f} times where one question is drawn.",
+        "",
+        "Runs differ, since the column takes some 3 ms: four runs of the study in a row gave 40, 29, 27 and 30, five of",
+        "`python -m benchmarks --only columns` 26 to 31 with a target of 30. A memoised report of unary encodings takes",
+        "1.1 ms, as each of its 1,920 bits has a word of its own from the device's secret; a fresh one 0.26 ms.",
     ]
     return HEADING + "\n" + "\n".join(lines) + "\n"
 

@@ -59,8 +59,8 @@ def section() -> str:
         f"({first:.0f} times the first time, with",
         f"memory that is new to both), and {drawn:.0f} times where one question is drawn.",
         "",
-        "Runs differ, since the column takes some 3 ms: four runs of the study in a row gave 40, 29, 27 and 30, five of",
-        "`python -m benchmarks --only columns` 26 to 31 with a target of 30. A memoised report of unary encodings takes",
+        "Runs differ, since the column takes some 3 ms: four runs of the study in a row gave 40, 29, 27 and 30, three",
+        "of `python -m benchmarks --only columns` 26, 27 and 31 (target 30). A memoised report of unary answers takes",
         "1.1 ms, as each of its 1,920 bits has a word of its own from the device's secret; a fresh one 0.26 ms.",
     ]
     return HEADING + "\n" + "\n".join(lines) + "\n"

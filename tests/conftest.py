@@ -45,12 +45,30 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-SPARK = "tests/spark/"
+# Folders whose files share what is dear to make: a Spark that takes 20 s to start, the syntax trees of the source.
+SHARING = ("tests/spark/", "tests/docs/")
 
 
 def together(nodeid: str) -> str:
-    """What one worker runs: a file, or all files of Spark's folder, which share a Spark that takes 20 s to start."""
-    return SPARK if nodeid.startswith(SPARK) else nodeid.split("::")[0]
+    """What one worker runs: a file, or a folder that shares something."""
+    return next((folder for folder in SHARING if nodeid.startswith(folder)), nodeid.split("::")[0])
+
+
+# Tests that mostly wait: for a browser, a server, another process. They go beside tests that compute.
+WAITING = ("tests/spark/", "tests/e2e/", "tests/install/", "tests/service/")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a parallel run, files that wait stand between files that compute, or all workers would wait at once."""
+    if hasattr(config, "workerinput"):
+        scopes: dict[str, list[pytest.Item]] = {}
+        for item in items:
+            scopes.setdefault(together(item.nodeid), []).append(item)
+        streams = [[s for s in scopes if s.startswith(WAITING) == waits] for waits in (True, False)]
+        streams[0].sort(key=lambda scope: next(i for i, folder in enumerate(WAITING) if scope.startswith(folder)))
+        places = {scope: i / len(stream) for stream in streams for i, scope in enumerate(stream)}
+        items[:] = [item for scope in sorted(places, key=places.__getitem__) for item in scopes[scope]]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

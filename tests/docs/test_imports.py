@@ -65,6 +65,12 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+@cache
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    """All of a tree. A dozen rules walk through every file: once is enough."""
+    return list(ast.walk(tree))
+
+
 def room_of(path: Path) -> str:
     first = path.relative_to(SOURCE).parts[0]
     return first.removesuffix(".py")
@@ -72,7 +78,7 @@ def room_of(path: Path) -> str:
 
 def imported(tree: ast.AST) -> Iterator[str]:
     """Every module that a file imports, wherever the statement stands; `from a import b` counts as a and a.b."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -116,7 +122,7 @@ def exported(room: str) -> set[str]:
 def past_doors(tree: ast.AST, room: str) -> set[str]:
     """The modules inside other rooms that a file imports, and the private names it takes from their doors."""
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names if alias.name.count(".") > 1}
         elif isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("deniable."):
@@ -219,7 +225,7 @@ def draw_modules(trees: dict[str, ast.AST]) -> dict[str, set[str]]:
     """
     drawn: dict[str, set[str]] = {name: set() for name in trees}
     for name, tree in trees.items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.Import):
                 drawn[name] |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
@@ -312,7 +318,7 @@ print(*sorted(name.split(".")[1] for name in sys.modules if name.startswith("den
 def random_uses(tree: ast.AST) -> list[str]:
     """Where a file names numpy's seeded generators or Python's: in code, annotations in quotes included."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute) and node.attr in ("random", "default_rng", "RandomState"):
             found.append(f"line {node.lineno}: .{node.attr}")
         elif isinstance(node, ast.Name) and node.id == "default_rng":
@@ -345,7 +351,7 @@ def test_private_randomness_comes_from_few_places() -> None:
     callers = {
         str(path.relative_to(SOURCE))
         for path in files()
-        for node in ast.walk(parsed(path))
+        for node in nodes(parsed(path))
         if isinstance(node, ast.Attribute)
         and node.attr in ("urandom", "getrandom", "token_bytes", "token_hex", "randbits", "SystemRandom")
     }

@@ -9,7 +9,7 @@ import pytest
 
 from deniable.mechanisms import Mechanism
 from deniable.survey import Encoding
-from tests.docs.test_imports import SOURCE, files, parsed, room_of
+from tests.docs.test_imports import SOURCE, files, nodes, parsed, room_of
 
 ASKING = {"isinstance", "issubclass"}
 
@@ -45,7 +45,7 @@ def texts_in(node: ast.AST) -> set[str]:
 def ladders(tree: ast.AST, room: str) -> Iterator[tuple[int, str]]:
     """Line and reason for every place that asks for the type of a mechanism or an encoding, or compares its kind."""
     abroad, known = {name for name, home in types().items() if home != room}, kinds()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ASKING:
             if found := names_in(node.args[1]) & abroad:
                 yield node.lineno, f"{node.func.id} of {', '.join(sorted(found))}"

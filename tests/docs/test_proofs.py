@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.test_imports import files, parsed
+from tests.docs.test_imports import files, nodes, parsed
 
 ROOT = Path(__file__).parents[2]
 NAMED = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
@@ -20,7 +20,7 @@ def claims() -> list[tuple[str, str, str]]:
         text = path.read_text()
         if not NAMED.search(text):
             continue
-        for node in ast.walk(parsed(path)):
+        for node in nodes(parsed(path)):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
                 place = f"{path.relative_to(ROOT / 'src')}::{getattr(node, 'name', 'module')}"
                 found += [(place, *match) for match in NAMED.findall(ast.get_docstring(node) or "")]
@@ -43,7 +43,7 @@ def test_claims_come_with_proofs() -> None:
     """A docstring that says `Claim:` says `Proof:` too."""
     for path in files():
         text = path.read_text()
-        for node in ast.walk(parsed(path)) if "Claim:" in text or "Proof:" in text else ():
+        for node in nodes(parsed(path)) if "Claim:" in text or "Proof:" in text else ():
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                 told = ast.get_docstring(node) or ""
                 assert ("Claim:" in told) == ("Proof:" in told), f"{path.name}::{node.name}"

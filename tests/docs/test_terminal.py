@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.docs.test_imports import SOURCE, files, parsed
+from tests.docs.test_imports import SOURCE, files, nodes, parsed
 from tests.docs.test_ladders import names_in, texts_in
 
 ROOT = SOURCE.parents[1]
@@ -15,7 +15,7 @@ REPORTER, PRINTER = "src/deniable/cli/progress.py", "src/deniable/cli/text.py"
 
 def redraws(tree: ast.AST) -> bool:
     """Whether a file moves a terminal's cursor: an escape sequence, or a carriage return that is printed or written."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes(tree) if isinstance(node, ast.Call)]
     said = [c for c in calls if getattr(c.func, "attr", getattr(c.func, "id", None)) in ("print", "write")]
     return any("\x1b[" in text for text in texts_in(tree)) or any(
         re.match(r"\r(?!\n)", text) for call in said for text in texts_in(call)
@@ -24,7 +24,7 @@ def redraws(tree: ast.AST) -> bool:
 
 def aligns(tree: ast.AST) -> bool:
     """Whether a file fills text with spaces to a width: `ljust` and its siblings, or a format like `{name:<10}`."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in ("ljust", "rjust", "center") and len(node.args) == 1:  # a second one is the filling
                 return True

@@ -18,7 +18,7 @@ from deniable.planner.catalogue import families
 from deniable.planner.options import PlanLimits
 from deniable.survey.budget_shares import share_variance
 from deniable.theory import Classes, subset_rates, support_model
-from tests.docs.test_imports import SOURCE, files
+from tests.docs.test_imports import SOURCE, files, nodes, parsed
 
 ROOT = Path(__file__).parents[2]
 SEEN = (
@@ -39,7 +39,7 @@ def place(path: Path) -> str:
 def squares(tree: ast.AST) -> list[str]:
     """Divisions by the square of a gap between two rates."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             below = ast.unparse(node.right)
             if re.search(r"\b(r|gap|scale|distance)\b\)? ?\*\* ?2|hit - .*miss\)? ?\*\* ?2", below):
@@ -50,7 +50,7 @@ def squares(tree: ast.AST) -> list[str]:
 def readings(tree: ast.AST) -> list[str]:
     """Where hit, miss or e**epsilon are read."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute) and node.attr in ("hit", "miss", "affine", "odds"):
             found.append(f"line {node.lineno}: {ast.unparse(node)}")
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("exp", "expm1"):
@@ -62,14 +62,14 @@ def readings(tree: ast.AST) -> list[str]:
 
 @pytest.mark.parametrize("path", [path for path in files() if not place(path).startswith(SEEN)], ids=place)
 def test_nothing_else_divides_by_the_square_of_a_gap(path: Path) -> None:
-    assert squares(ast.parse(path.read_text())) == []
+    assert squares(parsed(path)) == []
 
 
 @pytest.mark.parametrize("path", [path for path in files() if place(path).startswith(ASKED)], ids=place)
 def test_planner_and_screen_read_no_law_of_a_report(path: Path) -> None:
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     assert readings(tree) == []
-    names = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    names = {node.name for node in nodes(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     assert names & GONE == set()
 
 

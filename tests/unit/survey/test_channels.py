@@ -192,7 +192,10 @@ def test_a_matrix_may_be_of_decimals_or_a_data_frame() -> None:
     assert dn.channel(pd.DataFrame(plain), epsilon=2) == dn.channel(plain, epsilon=2)
 
 
-@pytest.mark.parametrize("budgets", [[0.05, 6, 6], [0.01] + 63 * [8], [0.0001, 1, 1], [0.001, 1, 2, 3, 4, 5, 6, 7]])
+EIGHT = pytest.param([0.001, 1, 2, 3, 4, 5, 6, 7], marks=pytest.mark.slow)  # eight levels take seconds
+
+
+@pytest.mark.parametrize("budgets", [[0.05, 6, 6], [0.01] + 63 * [8], [0.0001, 1, 1], [0.001, 1, 2, 3, 4], EIGHT])
 def test_small_budgets_have_a_table_that_keeps_them(budgets: list[float]) -> None:
     survey = dn.krr(symbols=len(budgets), epsilon=dict(enumerate(budgets)))
     found = survey.privacy()

@@ -400,10 +400,22 @@ def test_a_trend_that_is_asked_for_again_decodes_what_has_grown(tmp_path: Path) 
 def test_a_collector_that_is_told_to_loads_before_anybody_asks(tmp_path: Path) -> None:
     async def story() -> None:
         async with Caller(SQLiteStore(tmp_path), warm_after=0.0) as call:
-            while call.app.decoding._process is None or call.app.pages._library._making is None:
+            while call.app.decoding._process is None:
                 await asyncio.sleep(0.01)
         async with Caller(SQLiteStore(tmp_path)) as call:
             await asyncio.sleep(0)
             assert call.app.decoding._process is None
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("path", "charted"), [("/", False), ("/answer/a", False), ("/explore", True), ("/results/a", True)]
+)
+def test_a_page_with_charts_has_what_draws_them_made(path: str, charted: bool, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Caller(SQLiteStore(tmp_path)) as call:
+            await call("GET", path)
+            assert (call.app.pages._library._making is not None) == charted
 
     run(story())

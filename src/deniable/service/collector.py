@@ -137,7 +137,6 @@ class Collector:
     async def _warm(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         await self.decoding.start()
-        self.pages.start()
 
     async def _purge(self) -> None:
         while True:

@@ -34,6 +34,7 @@ _PAGES = (
     (re.compile(r"/answer/[^/]{1,200}"), "answer.html"),
     (re.compile(r"/results/[^/]{1,200}"), "results.html"),
 )
+_CHARTED = ("explore.html", "results.html")
 _OF_SURVEY = re.compile(r"/(?:answer|results)/(.*)")
 _FILE = re.compile(r"/pages/([a-z][a-z.]{0,40})")
 _SHARED: Headers = [
@@ -81,6 +82,8 @@ class Pages:
         name = _name(scope["path"])
         if name is None:
             return None
+        if name in _CHARTED:  # its scripts ask next for what draws
+            self._library.start()
         if scope["method"] not in ("GET", "HEAD"):
             raise RequestError(405, "method", "method must be GET here")
         if name == "/docs":  # relative links of the site need the slash
@@ -114,10 +117,6 @@ class Pages:
         body = _read("missing.html")
         assert body is not None
         return Answer(404, body, KINDS[".html"], list(_SHARED))
-
-    def start(self) -> None:
-        """Begin to make what the first page with a chart would wait for."""
-        self._library.start()
 
     async def stop(self) -> None:
         """End what is still at work."""

@@ -1,8 +1,9 @@
 """What draws charts in a browser: Vega's JavaScript out of vl-convert, and the project's charts as templates.
 
 Both come from the packages that draw charts everywhere else in the project, so a page shows what `Estimate.plot` and
-`--chart` show, and nothing is kept twice. They are made in a process of their own, soon after the collector has started
-or when a browser asks: it takes a second or two and a hundred megabytes, and the collector takes reports meanwhile.
+`--chart` show, and nothing is kept twice. They are made in a process of their own, once a browser asks for a page that
+has charts: it takes a second or two and a hundred megabytes, and the collector takes reports meanwhile. A collector
+whose pages nobody opens never spends them.
 """
 
 import asyncio

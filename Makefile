@@ -55,12 +55,15 @@ quick: .venv/ready $(JS)/node_modules/.package-lock.json
 	$(PYTEST) -m "not slow" --counted quick
 
 # At length: statistics, plans, faults, big files, browsers; properties on other examples with each commit, so that who
-# repeats a run on a commit sees what it saw; coverage. make test-slow SEED=... takes others.
+# repeats a run on a commit sees what it saw. make test-slow SEED=... takes others. Coverage is measured beside it, since
+# these tests wait a third of their time; it is printed and fails nothing: which lines a race reaches differs between runs.
 SEED ?= $(shell $(PYTHON) -c 'import sys; print(int(sys.argv[1][:8], 16))' $$(git rev-parse HEAD 2>/dev/null || echo 0))
 
 test-slow: .venv/ready services $(JS)/node_modules/.package-lock.json
-	$(PYTEST) -m "slow or hypothesis" --counted slow --hypothesis-profile=anew --hypothesis-seed=$(SEED)
-	-$(BIN)/python -m tests.coverage  # printed; which lines a race reaches is not the same in every run, so it fails nothing
+	@mkdir -p out
+	@$(BIN)/python -m tests.coverage > out/coverage.txt 2>&1 & measured=$$!; \
+	$(PYTEST) -m "slow or hypothesis" --counted slow --hypothesis-profile=anew --hypothesis-seed=$(SEED); passed=$$?; \
+	wait $$measured; cat out/coverage.txt; exit $$passed
 
 # The JavaScript client's tests need Node 18 or newer; on a Debian machine where we may, we install it.
 $(JS)/node_modules/.package-lock.json: $(JS)/package.json $(JS)/package-lock.json

@@ -45,7 +45,7 @@ def measured() -> dict[str, Any]:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    return os.environ | {"COVERAGE_FILE": str(Path(folder) / "data")}
+    return os.environ | {"COVERAGE_FILE": str(Path(folder) / "data"), "OPENBLAS_NUM_THREADS": "1"}
 
 
 def table(files: Mapping[str, Any]) -> Iterator[str]:

@@ -21,8 +21,10 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PI
 	$(INSTALL) --no-compile -e '.[all]'
 	@touch $@
 
+# Collecting the tests compiles what they import, once, and not in every worker of the first run.
 .venv/ready: .venv/demo
 	$(INSTALL) -e '.[dev]'
+	@$(BIN)/python -m pytest --collect-only -q > /dev/null || true
 	@touch $@
 
 demo: .venv/demo

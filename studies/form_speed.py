@@ -13,6 +13,7 @@ import deniable as dn
 from studies.forms import PAGE
 
 QUESTIONS, ANSWERS, ROWS = 30, 16, 10**6  # of the form, of a question, of the columns
+WIDE = 64  # answers of a question with a bit for each
 ROUNDS = 9
 HEADING = "\n## Size and speed\n"
 
@@ -27,15 +28,22 @@ def fastest(work: Callable[[], object], times: int) -> tuple[float, float]:
     return found[0], min(found)
 
 
+def report_time(client: dn.Client, answers: dict[str, int]) -> float:
+    """Milliseconds of a report with all answers, the least of some hundreds."""
+    return 10 * fastest(lambda: [client.report(answers).pack() for _ in range(100)], 5)[1]
+
+
 def section() -> str:
     """What was measured, in words."""
     names = [f"q{i}" for i in range(QUESTIONS)]
     survey = dn.krr(ANSWERS, epsilon=1)
     split = dn.form(dict.fromkeys(names, survey), epsilon=8)
     sample = dn.form(dict.fromkeys(names, survey), epsilon=8, spend="sample")
-    wide = dn.form(dict.fromkeys(names, dn.oue(64, epsilon=1)), epsilon=8)
-    client, answers = dn.Client(split), {name: i % ANSWERS for i, name in enumerate(names)}
-    _, hundred = fastest(lambda: [client.report(answers).pack() for _ in range(100)], 5)
+    wide = dn.form(dict.fromkeys(names, dn.oue(WIDE, epsilon=1)), epsilon=8)
+    answers = {name: i % ANSWERS for i, name in enumerate(names)}
+    plain, kept, fresh = (
+        report_time(client, answers) for client in (dn.Client(split), dn.Client(wide), dn.Client(wide, memoize=False))
+    )
     rng = np.random.default_rng(0)
     columns = {name: rng.integers(0, ANSWERS, ROWS) for name in names}
     for form in (split, sample):  # what is imported and tabulated once
@@ -51,17 +59,17 @@ def section() -> str:
         sample_times += fastest(lambda: dn.privatize(sample, columns), 1)[:1]
     first, least, drawn = split_times[0] / new, min(split_times) / min(one), min(sample_times) / min(one)
     lines = [
-        f"{QUESTIONS} questions of {ANSWERS} answers (`python -m studies.form_speed`): a memoised report takes "
-        f"{10 * hundred:.2f} ms and has",
-        f"{split.report_format.length} bytes; with unary encodings of 64 answers it has {wide.report_format.length} "
-        "bytes. A million forms in integer columns take",
-        f"{least:.0f} times as long as one of the columns by k-RR, where everybody answers everything "
-        f"({first:.0f} times the first time, with",
-        f"memory that is new to both), and {drawn:.0f} times where one question is drawn.",
+        f"{QUESTIONS} questions (`python -m studies.form_speed`): a memoised report of k-RR among {ANSWERS} answers "
+        f"takes {plain:.2f} ms and has {split.report_format.length} bytes.",
+        f"With unary encodings of {WIDE} answers it takes {kept:.2f} ms, fresh noise {fresh:.2f}, and it has "
+        f"{wide.report_format.length} bytes: each of its {QUESTIONS * WIDE:,} bits has a",
+        "word of its own, which for memoised reports comes from the device's secret.",
         "",
-        "Runs differ, since the column takes some 3 ms: four runs of the study in a row gave 40, 29, 27 and 30, three",
-        "of `python -m benchmarks --only columns` 26, 27 and 31 (target 30). A memoised report of unary answers takes",
-        "1.1 ms, as each of its 1,920 bits has a word of its own from the device's secret; a fresh one 0.26 ms.",
+        f"A million forms in integer columns take {least:.0f} times as long as one of the columns by k-RR, where "
+        "everybody answers everything",
+        f"({first:.0f} times the first time, with memory that is new to both), {drawn:.0f} times where one is drawn.",
+        "Runs differ, since the column takes some 2.5 ms: five in a row gave 16, 16, 16, 18 and 17, and three of",
+        "`python -m benchmarks --only columns` 20, 20 and 21 (target 30), while other work kept both cores busy.",
     ]
     return HEADING + "\n" + "\n".join(lines) + "\n"
 

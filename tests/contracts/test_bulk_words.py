@@ -160,8 +160,8 @@ def test_parts_of_a_form_have_words_of_their_own(record: Record, monkeypatch: py
     """Each row of each part is explained by 16 bits of its own, and where they do not decide by a word of its own."""
     monkeypatch.setattr(room, "_NARROW", 64)
     monkeypatch.setattr("os.cpu_count", lambda: 1)  # so that the order of the parts is known
-    right, odd = narrow.steps, np.arange(1 << 16) % 2 > 0
-    monkeypatch.setattr(narrow, "steps", lambda m: np.where(odd, right(m), np.uint8(narrow.UNDECIDED)))
+    right = narrow.shares  # half as many decide, so that the other half of the rows is late
+    monkeypatch.setattr(narrow, "shares", lambda m: tuple(share // 2 for share in right(m)))
     form = dn.form(a=dn.krr(64, epsilon=1), b=dn.warner(epsilon=1), c=dn.krr(7, epsilon=1), epsilon=4)
     rng = np.random.default_rng(5)
     answers = {part.name: rng.integers(0, len(part.survey.alphabet), N) for part in form.parts}
@@ -176,12 +176,14 @@ def test_parts_of_a_form_have_words_of_their_own(record: Record, monkeypatch: py
             cells = answers[part.name][start : start + 64]
             first = np.array(words[: -(-len(cells) // 4)], np.uint64).view(np.uint16)[: len(cells)]
             del words[: -(-len(cells) // 4)]
+            kept, each = narrow.shares(mechanism)
+            decided = kept + (mechanism.cells - 1) * each
             for place, (cell, bits) in enumerate(zip(cells.tolist(), first.tolist(), strict=True)):
-                step = int(narrow.steps(mechanism)[bits])
-                if step == narrow.UNDECIDED:
+                step = 0 if bits < kept else 1 + (bits - kept) // each
+                if bits >= decided:
                     undecided += 1
-                    whole = np.array([bits << 48 | words.pop(0) >> 16], np.uint64)
-                    step = int(narrow.step_of(mechanism, whole)[0])
+                    late = np.array([bits - decided << 48 | words.pop(0) >> 16], np.uint64)
+                    step = int(narrow.late_steps(mechanism, late)[0])
                 assert responses[start + place] == (cell + step) % mechanism.cells
     assert words == []
     assert undecided > N  # every second row, or a few more

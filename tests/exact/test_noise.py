@@ -2,6 +2,7 @@
 
 import hmac
 import os
+import random
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -123,8 +124,10 @@ def test_uniform_below_refuses_an_impossible_bound(bound: int) -> None:
         OsEntropy().uniform_below(bound)
 
 
-def test_permanent_words_are_hmac_of_label_and_block() -> None:
-    secret, label = bytes(range(32)), b"permanent and public"
+@pytest.mark.parametrize("secret_bytes", [32, 33, 63, 64, 65, 200])  # HMAC hashes a key of more than 64 first
+@pytest.mark.parametrize("label_bytes", [0, 20, 47, 48, 150])  # SHA-256 takes 64 at once
+def test_permanent_words_are_hmac_of_label_and_block(secret_bytes: int, label_bytes: int) -> None:
+    secret, label = bytes(range(secret_bytes)), bytes(label_bytes)
     expected: list[int] = []
     for block in range(3):
         message = len(label).to_bytes(8, "little") + label + block.to_bytes(8, "little")
@@ -140,6 +143,17 @@ def test_permanent_words_never_repeat_a_block() -> None:
     assert len(set(words)) == 4096
     both = DerivedEntropy(bytes(32), b"label")
     assert [*both.words(5), *both.words(7), both.word()] == list(words[:13])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_permanent_words_are_the_same_however_many_are_taken_at_once(seed: int) -> None:
+    rng, source = random.Random(seed), DerivedEntropy(bytes(32), b"label")
+    taken: list[int] = []
+    while len(taken) < 200:
+        many = rng.choice([0, 1, 2, 3, 4, 5, 8, 9])
+        taken += source.words(many) if rng.random() < 0.7 else [source.word() for _ in range(many)]
+    alone = DerivedEntropy(bytes(32), b"label")
+    assert taken == [alone.word() for _ in taken]
 
 
 def test_labels_cannot_run_into_the_block_number() -> None:

@@ -186,9 +186,12 @@ def _slot(
         raise AlphabetError(f"{part.name}: {problem}") from None
     if len(table) == len(here):
         return table.cohorts, table.responses
-    cohorts = np.zeros(len(here), table.cohorts.dtype)
     responses = np.zeros((len(here), *table.responses.shape[1:]), table.responses.dtype)
-    cohorts[rows], responses[rows] = table.cohorts, table.responses
+    responses[rows] = table.responses
+    if part.survey.cohorts == 1:  # the same in every row: no memory
+        return np.broadcast_to(np.zeros((), table.cohorts.dtype), len(here)), responses
+    cohorts = np.zeros(len(here), table.cohorts.dtype)
+    cohorts[rows] = table.cohorts
     return cohorts, responses
 
 

@@ -29,7 +29,7 @@ from deniable.survey import Encoding, Survey
 
 # How much is worked on at once, so that it stays in a cache. This does not change the distribution of reports.
 _BLOCK = 1 << 15  # rows of k-RR and of tables: 256 KiB of random words
-_NARROW = 1 << 16  # rows of k-RR with 16 bits first: 512 KiB of indices
+_NARROW = 1 << 17  # rows of k-RR with 16 bits first: 256 KiB of random words
 _BITS = 1 << 20  # bits of bit reports, cells of sets (twice as many): 8 MiB of random words
 _CHUNK = 1 << 18  # rows of text that one thread looks up and randomises
 _TABLE = 1 << 24  # cells in the table of all keys and cohorts, at most: 64 MiB

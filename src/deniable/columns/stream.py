@@ -24,7 +24,7 @@ class WordStream:
     (dtype('uint64'), 3)
     """
 
-    __slots__ = ("_cipher", "_indices", "_passing", "is_narrow")
+    __slots__ = ("_cipher", "_passing", "is_narrow")
 
     _ZEROS = bytes(_CHUNK)
 
@@ -32,7 +32,6 @@ class WordStream:
         self.is_narrow = narrow  # whether draws may look at some bits of a word before they draw the others
         self._cipher = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(bytes(16))).encryptor()
         self._passing: npt.NDArray[np.uint64] = np.empty(0, np.uint64)
-        self._indices: npt.NDArray[np.intp] = np.empty(0, np.intp)
 
     def _fill(self, array: npt.NDArray[Any]) -> None:
         view = array.data.cast("B")
@@ -59,13 +58,9 @@ class WordStream:
         self._fill(found)
         return found
 
-    def first_bits(self, count: int) -> npt.NDArray[np.intp]:
-        """`count` uniform numbers of 16 bits, as indices, in memory that the next call uses again."""
-        if len(self._indices) < count:
-            self._indices = np.empty(count, np.intp)
-        found = self._indices[:count]
-        found[:] = self.passing(-(-count // 4)).view(np.uint16)[:count]
-        return found
+    def first_bits(self, count: int) -> npt.NDArray[np.uint16]:
+        """`count` uniform numbers of 16 bits, in the memory of `passing`."""
+        return self.passing(-(-count // 4)).view(np.uint16)[:count]
 
     def uniform_below(self, bound: int, count: int) -> npt.NDArray[np.uint32]:
         """`count` integers uniform on [0, bound), bound <= 2**32, without modulo bias.

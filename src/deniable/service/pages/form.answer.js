@@ -263,21 +263,21 @@ export function truth({ agreed, n }, answers, record) {
 
 const channelsOf = ({ shown }) => shown.map(({ n }) => n);
 
-/** What leaves, a question at a time: the picture at once, and on `tell` the words and the way on. */
+/**
+ * What leaves, a question at a time: the picture at once, and on `tell` the words and the way on. `truths` is emptied:
+ * of each question when it is drawn, and of those that are left when the page is.
+ */
 export function show(asked, sent, truths) {
   const { agreed, n } = asked;
   const found = slotsOf(agreed, channelsOf(agreed), sent);
-  let left = truths;
   let at = 0;
-  addEventListener("pagehide", () => {
-    left = left && found.map(() => null);
-  });
+  addEventListener("pagehide", () => truths?.fill(null));
 
   const draw = () => {
     const { place, cells } = found[at];
     const { kind, n: own, title } = agreed.shown[place];
-    const fell = left?.[at] && kind.rolled(own, left[at], cells);
-    if (left) left[at] = null;
+    const fell = truths?.[at] && kind.rolled(own, truths[at], cells);
+    if (truths) truths[at] = null;
     const drawn = fell ? kind.picture(fell) : kind.afterwards(own, cells);
     fill($("sent"));
     $("deny").textContent = "";

@@ -7,7 +7,7 @@ are simulated there, too, and one of them is the plan where it needs less (`riva
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil, exp, inf, log, sqrt
 from typing import Any
 
@@ -23,11 +23,11 @@ from deniable.planner.measure import BUDGET, Effort, effort_for, measured
 from deniable.planner.options import Family, Option
 from deniable.planner.others import alternatives, curves, infeasible, nothing_fits, paper_needs
 from deniable.planner.request import EPSILONS, PEOPLE, PlanProgress, PlanRequest, ask
-from deniable.planner.result import Plan
+from deniable.planner.result import Plan, Strategy
 from deniable.planner.rivals import best_rival, close_rivals, needs_less, worth
 from deniable.planner.search import Search
 from deniable.planner.solve import Outside, rounded_up
-from deniable.planner.spending import Wanted
+from deniable.planner.spending import Setting, Wanted, only
 from deniable.planner.visible import smallest_visible
 from deniable.theory import Losses
 
@@ -43,6 +43,7 @@ _NEAR = 0.06  # a step in log epsilon up to which a measurement is not repeated,
 _SLOW, _ONCE, _CONFIRMED = 900_000, 6_000_000, 3_000_000
 # Numbers touched by all measurements, and at least by the last one. The last one, at the answer, gets the rest.
 _TOTAL_BUDGET, _LEAST_BUDGET = 24_000_000, 4_000_000
+_COMPARED_BUDGET = 2 * BUDGET  # of each strategy for many reports: a standard error of about 2 % of its error
 _RELATIVE_TOLERANCE = 0.008  # stop simulating once the standard error is below this share of the bound
 
 
@@ -70,32 +71,75 @@ def plan_repeated(*, reports: object, change: object, progress: PlanProgress, **
 
     value = wanted.least()
     for _ in range(_MOVES):
-        found = wanted.at(value, tell)
-        best = _Planner(found.chosen.request, progress, found.chosen.families).run()
-        if value is None or wanted.target is None or best.bound <= wanted.target:
+        found = [_Repeated.of(setting, progress) for setting in wanted.at(value, tell)]
+        found.sort(key=lambda one: one.error)
+        short = found[0].error / (wanted.target or inf)
+        if value is None or short <= 1:
             break
-        short = best.bound / wanted.target
         value = rounded_up(1.005 * value * short ** (2 if wanted.found == "n" else 1), 3)
-    return replace(
-        best, found=wanted.found, target=wanted.target, strategies=found.strategies, alternatives=(), paper={}
-    )
+    best = found[0].planner.told(found[0].point)
+    strategies = tuple(one.strategy() for one in found)
+    return replace(best, found=wanted.found, target=wanted.target, strategies=strategies, alternatives=(), paper={})
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """A strategy for many reports, and the plan of one window of it as far as it was simulated."""
+
+    setting: Setting
+    planner: "_Planner"
+    point: Evaluation
+
+    @classmethod
+    def of(cls, setting: Setting, progress: PlanProgress) -> "_Repeated":
+        planner = _Planner(setting.request, progress, setting.families, budget=_COMPARED_BUDGET)
+        return cls(setting, planner, planner.placed_at())
+
+    @property
+    def error(self) -> float:
+        request = self.setting.request
+        return self.point.expected(request.metric, request.level).bound
+
+    def strategy(self) -> Strategy:
+        """What is stated of it, with the error of the mean of all windows: as exact as one window of more people."""
+        setting, point, option = self.setting, self.point, self.point.option
+        average, more = self, setting.averaged(point.survey)
+        if more < 1:
+            same = only(option.family, np.arange(len(option.family)) == option.place)
+            request = replace(setting.request, n=round(point.n / more))
+            average = _Repeated.of(replace(setting, request=request, families=[same]), self.planner.progress)
+        return setting.strategy(point.survey, option, error=self.error, average=average.error)
 
 
 class _Planner:
-    def __init__(self, request: PlanRequest, progress: PlanProgress, of: Sequence[Family] | None = None) -> None:
-        self.request, self._progress = request, progress
+    def __init__(
+        self,
+        request: PlanRequest,
+        progress: PlanProgress,
+        of: Sequence[Family] | None = None,
+        *,
+        budget: float = BUDGET,
+    ) -> None:
+        self.request, self.progress, self._budget = request, progress, budget
         self.all = of or families(request.size, is_open=request.is_open, limits=request.limits, hidden=request.hidden)
         self.search = Search(request, self.all)
         self.placed: dict[str, float] = {}  # epsilon or n by mechanism, where it was found by simulation
 
     def run(self) -> Plan:
-        request, search = self.request, self.search
-        if not search.families:
-            raise nothing_fits(request, self.all)
+        return self.told(self.placed_at())
+
+    def placed_at(self) -> Evaluation:
+        """The best mechanism where it meets the target, simulated."""
+        if not self.search.families:
+            raise nothing_fits(self.request, self.all)
         self._tell("comparing mechanisms", 0.05)
         option, epsilon, n = self._predict()
         self._tell("simulating the best of them", 0.35)
-        point = self._contested(self._finish(option, epsilon, n))
+        return self._contested(self._finish(option, epsilon, n))
+
+    def told(self, point: Evaluation) -> Plan:
+        """The plan there, with what other mechanisms need."""
+        request, search = self.request, self.search
         self._tell("asking what the others need", 0.75)
         search.look_around(point.option, point.spends, point.n)  # alternatives are predictions, too
         lost = alternatives(search, point.option, point.spends, point.n, self.placed)
@@ -126,7 +170,7 @@ class _Planner:
         )
 
     def _tell(self, stage: str, share: float) -> None:
-        self._progress(stage, share, 1.0, 1)
+        self.progress(stage, share, 1.0, 1)
 
     def _predict(self) -> tuple[Option, float, float]:
         """The option and where it reaches the target, by normal draws; the active shapes are the worst ones there."""
@@ -302,7 +346,7 @@ class _Planner:
             return (EPSILONS if request.found == "epsilon" else PEOPLE)[0]
 
     def _measure(
-        self, family: Family, x: float, move: int, *, again: bool = True, budget: float = BUDGET
+        self, family: Family, x: float, move: int, *, again: bool = True, budget: float | None = None
     ) -> Evaluation:
         """Simulate the family's best survey at x (an epsilon or an n), rounded up to three digits.
 
@@ -321,7 +365,7 @@ class _Planner:
         point = Evaluation(
             option, spent, people, survey, shape, predicted, "default", log(self._x(spends, float(people)))
         )
-        effort = effort_for(survey, request.size, budget)
+        effort = effort_for(survey, request.size, budget or self._budget)
         if not again or effort.repeats == 0:
             return point
         point = self._simulated(point, effort, move)

@@ -23,6 +23,7 @@ from deniable.survey import Survey
 Floats = npt.NDArray[np.float64]
 
 _NEGLIGIBLE = 1e-9  # share of devices that stay, below which windows share nothing
+_MOST_SETS = 10**300  # sets of cells that an answer may have: many hashes make numbers beyond all floats
 _COHORTS = 32  # cohorts whose hash functions are looked at: the mean of their chances is known to a few per cent
 
 
@@ -171,20 +172,20 @@ def returning_share(survey: Survey, shares: Floats, *, symbols: Sequence[object]
     hit, miss = own * (miss + gap), own * miss + gap * common / int(getattr(encoding, "blocks", 1))
     inside, outside = hit * (1 - hit), miss * (1 - miss)
     names = survey.symbols if symbols is None else symbols
-    spread = 0.0
+    spread, sets = 0.0, float(min(encoding.cells**encoding.hashes, _MOST_SETS))
     if encoding.own_cells or encoding.is_design:
         rows: Iterable[Any] = [np.arange(len(known))[None]]
     elif names is None:
         rows, known = [np.zeros((1, 1))], np.zeros(1)
-        spread = 1 / encoding.cells**encoding.hashes
+        spread = 1 / sets
     else:
         rows = islice(cell_rows(encoding, keys_of(survey, names)), _COHORTS)
-        spread = max(1.0 - float(known.sum()), 0.0) / encoding.cells**encoding.hashes
+        spread = max(1.0 - float(known.sum()), 0.0) / sets
     found = []
     for cells in rows:
         _, which = np.unique(np.sort(cells, axis=0), axis=1, return_inverse=True)
         chances = np.bincount(np.ravel(which), weights=known) + spread
-        empty = encoding.cells**encoding.hashes - len(chances)  # sets of cells that no known symbol has
+        empty = sets - len(chances)  # sets of cells that no known symbol has
         mine, alike = chances[np.ravel(which)], float((chances**2).sum()) + empty * spread**2
         chance = miss + (hit - miss) * mine
         repeated = outside * (alike - mine**2) + inside * mine**2

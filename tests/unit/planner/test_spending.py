@@ -1,5 +1,6 @@
 """Plans for many reports of a device: equal budgets, the least error first, and what is said of observers."""
 
+from functools import cache
 from math import isclose
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 import deniable as dn
 from deniable.decoders import Inversion, Unconstrained
 from deniable.planner import Strategy
+from deniable.planner.choices import _Repeated
 from deniable.planner.spending import _alike
+from deniable.simulation import simulate_many
 from deniable.theory import linking_probability, naming_probability, permanent_share, returning_share
 
 CASES: dict[str, dict[str, Any]] = {
@@ -21,6 +24,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
+@cache
 def planned(case: str) -> dn.Plan:
     found: dn.Plan = dn.plan(**CASES[case], shape="zipf")
     return found
@@ -66,6 +70,37 @@ def test_strategies_are_shown_in_notebooks_and_frames() -> None:
     shown = plan._repr_html_()
     assert all(one.name in shown for one in plan.strategies)
     assert "a window" in shown
+
+
+def test_every_error_that_is_stated_is_that_of_simulated_surveys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of the ways that were not chosen, which were only predicted: up to 14 % too low.
+
+    4,000 surveys each give the 90 % quantile of the loss to about 1 %. With that, and with the error that the plan has
+    for its own simulations, each of four statements is six standard errors off once in 5e8 runs.
+    """
+    seen: dict[str, _Repeated] = {}
+    told = _Repeated.strategy
+
+    def spy(one: _Repeated) -> Strategy:
+        found = told(one)
+        seen[found.name] = one
+        return found
+
+    monkeypatch.setattr(_Repeated, "strategy", spy)
+    plan, rng = planned.__wrapped__("few answers"), np.random.default_rng(4)
+    mutants = 0
+    for strategy in plan.strategies:
+        point = seen[strategy.name].point
+        tallies = simulate_many(4000, point.survey, point.shape.p, point.n, rng)
+        shares = np.stack([one.probabilities for one in dn.decode_all(tallies)])
+        losses = np.abs(shares - point.shape.p).sum(axis=1)
+        low, true, high = np.quantile(losses, [0.9 - 0.0047, 0.9, 0.9 + 0.0047])
+        stated = point.expected("l1", 0.9)
+        error = np.hypot((high - low) / 2 / true, stated.bound_error / stated.bound)
+        assert stated.bound == strategy.error
+        assert abs(strategy.error / true - 1) < 6 * error
+        mutants += bool(abs(point.predicted.quantile("l1", 0.9) / true - 1) > 6 * error)
+    assert mutants  # what was stated before
 
 
 def by_name(plan: dn.Plan) -> dict[str, Strategy]:

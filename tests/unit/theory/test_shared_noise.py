@@ -33,6 +33,15 @@ def test_a_repeated_report_is_permanent_as_a_whole() -> None:
     assert (permanent_share(dn.krr(symbols=6, epsilon=2), P) == 1).all()
 
 
+@pytest.mark.parametrize("name", ["hadamard", "projective"])
+def test_many_answers_repeat_noise_as_one_by_one_ones_do(name: str) -> None:
+    """360 answers have 256 or 121 cells each: sets of so many cells are more than a float can count."""
+    survey, even = getattr(dn, name)(symbols=360, epsilon=1), np.full(360, 1 / 360)
+    assert returning_share(survey, even) == pytest.approx(
+        returning_share(dn.krr(symbols=360, epsilon=1), even), rel=1e-3
+    )
+
+
 AGAIN = {
     "krr": dn.krr(symbols=6, epsilon=2, participation="window"),
     "oue": dn.oue(symbols=6, epsilon=2, participation="window"),

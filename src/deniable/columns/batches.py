@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.counting import add_bits, add_cells
+from deniable.columns.counting import Gathered, add_bits, add_cells
 from deniable.errors import WireError
 from deniable.survey import Agreement, Field, Survey
 from deniable.tally import Tally, refused_rows
@@ -89,10 +89,12 @@ class BatchCounter:
     ([[1, 2]], {'no response': 1, 'response out of range': 1})
     """
 
-    def __init__(self, survey: Survey, refused: dict[str, int] | None = None) -> None:
+    def __init__(self, survey: Survey, refused: dict[str, int] | None = None, *, gather: bool = False) -> None:
         self.survey = survey
         self.refused: dict[str, int] = {} if refused is None else refused
         self._counts = np.zeros((survey.cohorts, survey.columns), np.int64)
+        # Faster for many batches of one survey; takes a few MiB until `tally`.
+        self._gathered = Gathered(self._counts) if gather else None
         self._reports = np.zeros(survey.cohorts, np.int64)
 
     def refuse(self, reason: str, rows: int) -> None:
@@ -102,6 +104,8 @@ class BatchCounter:
 
     def tally(self) -> Tally:
         """What has been counted so far, as a tally."""
+        if self._gathered is not None:
+            self._gathered.settle()
         return Tally(self.survey, self._counts, self._reports if self.survey.report_format.response.bits else None)
 
     def add(self, batch: "pa.RecordBatch | pa.Table") -> None:
@@ -117,7 +121,9 @@ class BatchCounter:
                 self.refuse(rule.reason, int(rows.sum()))
                 good &= ~rows
             cohorts, responses = cohorts[good], responses[good]
-        if responses.ndim == 1:
+        if responses.ndim == 1 and self._gathered is not None:
+            self._gathered.add(cohorts, responses)
+        elif responses.ndim == 1:
             add_cells(self._counts, cohorts, responses)
         else:
             add_bits(self._counts, cohorts, responses)

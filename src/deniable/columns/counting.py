@@ -23,14 +23,48 @@ def add_cells(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[
     >>> counts.tolist()
     [[0, 0, 1], [1, 0, 1]]
     """
-    if counts.size > _BLOCK:
-        whole = len(responses) - len(responses) % _ROWS
-        for start in range(0, whole, _ROWS):
-            counts += _SCRATCH.ones(counts.shape).dense(
-                cohorts[start : start + _ROWS], responses[start : start + _ROWS]
-            )
-        cohorts, responses = cohorts[whole:], responses[whole:]
-    _add_few(counts, cohorts, responses)
+    whole = 0 if counts.size <= _BLOCK else len(responses) - len(responses) % _ROWS
+    if whole:
+        gathered = Gathered(counts)
+        gathered.add(cohorts[:whole], responses[:whole])
+        gathered.settle()
+    _add_few(counts, cohorts[whole:], responses[whole:])
+
+
+class Gathered:
+    """Index reports of many batches: where there are too many cells for a cache, so many are counted at once as pay for
+    a pass over all cells, from however many batches. `settle` counts those that are left over.
+
+    >>> counts = np.zeros((2, 3), np.int64)
+    >>> gathered = Gathered(counts)
+    >>> gathered.add(np.array([0, 1, 1]), np.array([2, 0, 2]))
+    >>> gathered.settle(); counts.tolist()
+    [[0, 0, 1], [1, 0, 1]]
+    """
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+        self._ones: _Ones | None = None
+
+    def add(self, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
+        """Count reports, all of them in range, now or with later ones."""
+        if self._ones is None:
+            if self._counts.size <= _BLOCK or len(responses) < _BLOCK:
+                _add_few(self._counts, cohorts, responses)
+                return
+            self._ones = _SCRATCH.take(self._counts.shape)
+        start = 0
+        while start < len(responses):
+            start += self._ones.put(cohorts[start:], responses[start:])
+            if self._ones.reports == _ROWS:
+                self._counts += self._ones.dense()
+
+    def settle(self) -> None:
+        """Count what has been gathered."""
+        if self._ones is not None:
+            _add_few(self._counts, *self._ones.taken())
+            _SCRATCH.give(self._ones)
+            self._ones = None
 
 
 def _add_few(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> None:
@@ -69,24 +103,42 @@ class _Ones:
         places = np.zeros((2, _ROWS), np.int32)
         self._matrix = coo_array((np.ones(_ROWS, np.int32), tuple(places)), shape=shape)
         self._dense = np.empty(shape, np.int32)
+        self.reports = 0  # how many of the ones have the place of a report
 
-    def dense(self, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-        """The counts of as many reports as there are ones; valid until the next call."""
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._dense.shape
+
+    def put(self, cohorts: npt.NDArray[Any], responses: npt.NDArray[Any]) -> int:
+        """Give ones the places of the first reports; returns how many there was room for."""
+        old, self.reports = self.reports, min(self.reports + len(responses), _ROWS)
         for place, values in zip(self._matrix.coords, (cohorts, responses), strict=True):
-            np.copyto(place, values, casting="unsafe")
+            np.copyto(place[old : self.reports], values[: self.reports - old], casting="unsafe")
+        return self.reports - old
+
+    def dense(self) -> npt.NDArray[np.int32]:
+        """The counts of as many reports as there are ones, which then are free again; valid until the next call."""
+        self.reports = 0
         return np.asarray(self._matrix.toarray(out=self._dense))
+
+    def taken(self) -> tuple[npt.NDArray[np.int32], ...]:
+        """The cohorts and responses of the reports so far; the ones are free again."""
+        reports, self.reports = self.reports, 0
+        return tuple(place[:reports] for place in self._matrix.coords)
 
 
 class _Scratch(threading.local):
-    """The last matrix of each thread."""
+    """The last matrix of each thread, while nobody has it."""
 
     def __init__(self) -> None:
-        self._kept: tuple[tuple[int, ...], _Ones] | None = None
+        self._kept: _Ones | None = None
 
-    def ones(self, shape: tuple[int, ...]) -> _Ones:
-        if self._kept is None or self._kept[0] != shape:
-            self._kept = shape, _Ones(shape)
-        return self._kept[1]
+    def take(self, shape: tuple[int, ...]) -> _Ones:
+        kept, self._kept = self._kept, None
+        return _Ones(shape) if kept is None or kept.shape != shape else kept
+
+    def give(self, ones: _Ones) -> None:
+        self._kept = ones
 
 
 _SCRATCH = _Scratch()

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BATCH = 1 << 23  # bytes of reports in a batch, approximately, which bounds memory
+_BATCH = 1 << 23  # bytes of bit reports in a batch, approximately, which bounds memory
+_ROWS = 1 << 17  # index reports in a batch: what is read is still in a cache when it is counted
 _PATIENCE = 2.0  # seconds to wait for the reading thread when a count is cancelled; it may be blocked by a pipe
 
 Watch = Callable[["FileProgress"], None]
@@ -105,10 +106,10 @@ def count_files(
     except DataError:
         first.close()
         raise
-    counter = BatchCounter(agreed)
+    counter = BatchCounter(agreed, gather=True)
     response = agreed.report_format.response
     kinds = {"cohort": "number", "response": "bytes" if response.bits else "number"}
-    rows = min(max(_BATCH // (2 + response.size), 1 << 12), 1 << 19)
+    rows = min(max(_BATCH // (2 + response.size), 1 << 12), 1 << 19) if response.bits else _ROWS
 
     def wanted(source: InputFile, reader: Reader) -> dict[str, str]:
         _check_survey(agreed, source, reader)

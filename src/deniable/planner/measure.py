@@ -7,7 +7,7 @@ surrogate losses of all of them (a control variate).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
@@ -109,6 +109,7 @@ class LossSample:
     pairs: Floats  # by the surrogate, of the surveys that were decoded by both
     real: Floats
     residual: float  # prior residual, in standard deviations of the log losses
+    _expected: dict[tuple[str, float], tuple[float, float, float, float]] = field(default_factory=dict, repr=False)
 
     @property
     def repeats(self) -> int:
@@ -116,6 +117,11 @@ class LossSample:
 
     def expected(self, metric: str, level: float) -> tuple[float, float, float, float]:
         """Mean and `level` quantile of the real loss, each followed by its standard error."""
+        if (metric, level) not in self._expected:  # a search asks for the same one often
+            self._expected[metric, level] = self._fitted(metric, level)
+        return self._expected[metric, level]
+
+    def _fitted(self, metric: str, level: float) -> tuple[float, float, float, float]:
         row = Losses.METRICS.index(metric)
         # A loss can be zero, where everyone answers alike.
         least = _LEAST_LOSS * float(self.quick[row].mean())

@@ -279,15 +279,18 @@ class Tally(SavedTally):
             raise TallyError("counts must not exceed the reports of their cohort")
         hits = self.survey.mechanism.hits
         if hits is not None:
-            # Row sums modulo 2**64, and their size in floating point: a sum that wrapped is off by 2**64 or more.
-            wanted = reports.astype(np.uint64) * np.uint64(hits)
-            same = counts.astype(np.uint64).sum(axis=1, dtype=np.uint64) == wanted
-            near = abs(counts.astype(np.float64).sum(axis=1) - hits * reports.astype(np.float64)) < 2.0**62
-            if not (same & near).all():
+            if total * counts.shape[1] <= _MOST:  # no count exceeds the total: no sum can wrap
+                good = counts.sum(axis=1, dtype=np.int64) == reports.astype(np.int64) * hits
+            else:  # row sums modulo 2**64, and in floating point: one that wrapped is off by 2**64 or more
+                wanted = reports.astype(np.uint64) * np.uint64(hits)
+                good = counts.astype(np.uint64).sum(axis=1, dtype=np.uint64) == wanted
+                sizes = counts.astype(np.float64).sum(axis=1)
+                good &= abs(sizes - hits * reports.astype(np.float64)) < 2.0**62
+            if not good.all():
                 each = "one column" if hits == 1 else f"{hits} columns"
                 raise TallyError(f"counts must add up to the reports of their cohort, {each} a report")
-        self._counts += counts.astype(np.int64)
-        self._reports += reports.astype(np.int64)
+        np.add(self._counts, counts, out=self._counts, dtype=np.int64, casting="unsafe")
+        np.add(self._reports, reports, out=self._reports, dtype=np.int64, casting="unsafe")
         self._n += total
 
     def _refuse_overflow(self, more: int) -> None:

@@ -32,8 +32,10 @@ def add_cells(counts: Counts, cohorts: npt.NDArray[Any], responses: npt.NDArray[
 
 
 class Gathered:
-    """Index reports of many batches: where there are too many cells for a cache, so many are counted at once as pay for
-    a pass over all cells, from however many batches. `settle` counts those that are left over.
+    """Index reports of many batches, added to counts of shape (C, k) some time before `settle` returns.
+
+    Where there are too many cells for a cache, reports wait until there are so many that they pay for a pass over all
+    cells. Batches can then be small enough for a cache themselves.
 
     >>> counts = np.zeros((2, 3), np.int64)
     >>> gathered = Gathered(counts)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BATCH = 1 << 23  # bytes of bit reports in a batch, approximately, which bounds memory
-_ROWS = 1 << 17  # index reports in a batch: what is read is still in a cache when it is counted
+_ROWS = 1 << 18  # index reports in a batch: what was read is still in a cache when it is counted
 _PATIENCE = 2.0  # seconds to wait for the reading thread when a count is cancelled; it may be blocked by a pipe
 
 Watch = Callable[["FileProgress"], None]

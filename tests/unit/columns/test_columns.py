@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
-from deniable.columns import counting
+from deniable.columns import BatchCounter, counting
 from deniable.columns.encode import cell_table, cells_at, keys_of
 from deniable.columns.randomizing import bitflip_block
 from deniable.columns.stream import WordStream
@@ -372,6 +372,21 @@ def test_many_cells_are_counted_in_blocks_and_the_rest_beside_them(
         index = of.astype(np.int64) * columns + cells
         wanted = np.bincount(index, minlength=cohorts * columns).reshape(cohorts, columns)
         np.testing.assert_array_equal(count_cells(of, cells, cohorts, columns)[0], wanted)
+
+
+def test_batches_are_counted_together_whatever_their_sizes() -> None:
+    """Two counters at once, in one thread: each has a matrix of its own, and goes on after a tally."""
+    rng = np.random.default_rng(3)
+    survey = dn.orr(symbols=5, epsilon=1, cells=300, cohorts=300, seed=bytes(16))
+    counters = [BatchCounter(survey, gather=True) for _ in range(2)]
+    wanted = np.zeros((2, 300, 300), np.int64)
+    for rows in (70_000, 3, counting._ROWS - 70_002, 0, 2 * counting._ROWS + 5, 65_536):
+        for counter, sums in zip(counters, wanted, strict=True):
+            of, cells = rng.integers(0, 300, (2, rows)).astype(np.uint16)
+            counter.add_arrays(of, cells)
+            np.add.at(sums, (of, cells), 1)
+        np.testing.assert_array_equal(counters[0].tally().counts, wanted[0])
+    np.testing.assert_array_equal(counters[1].tally().counts, wanted[1])
 
 
 def test_threads_count_apart() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +20,12 @@ from deniable.reports import Report
 from deniable.survey import Alphabet
 
 SMALL: dict[str, Any] = {"symbols": 16, "n": 100_000}
+
+
+@cache
+def planned(**more: Any) -> Plan:
+    """The plan of a small survey, made once for all tests that ask for it: it takes seconds."""
+    return dn.plan(**SMALL, **more)
 
 
 @pytest.mark.parametrize(
@@ -239,10 +246,10 @@ def test_the_three_questions_agree(metric: str) -> None:
     """n and error give an epsilon; that epsilon with either gives the other back."""
     value = {"max_l1": 0.08, "max_l2": 0.03, "max_error": 0.02, "visible": 0.03}[metric]
     wanted: dict[str, Any] = {metric: value}
-    plan = dn.plan(**SMALL, **wanted)
+    plan = planned(**wanted)
     people = dn.plan(symbols=16, epsilon=plan.epsilon, **wanted)
     assert people.n == pytest.approx(SMALL["n"], rel=0.1)
-    error = dn.plan(**SMALL, epsilon=plan.epsilon)
+    error = planned(epsilon=plan.epsilon)
     found = {"max_l1": "l1", "max_l2": "l2", "max_error": "max"}
     bound = error.smallest_visible if metric == "visible" else error.errors[found[metric]].bound
     assert bound == pytest.approx(value, rel=0.06)
@@ -250,21 +257,21 @@ def test_the_three_questions_agree(metric: str) -> None:
 
 @pytest.mark.slow
 def test_more_people_more_error_or_less_confidence_need_less_epsilon() -> None:
-    epsilon = dn.plan(**SMALL, max_l1=0.08).epsilon
+    epsilon = planned(max_l1=0.08).epsilon
     assert dn.plan(symbols=16, n=400_000, max_l1=0.08).epsilon < 0.7 * epsilon
-    assert dn.plan(**SMALL, max_l1=0.16).epsilon < 0.7 * epsilon
-    assert dn.plan(**SMALL, max_l1=0.08, confidence=0.5).epsilon < 0.95 * epsilon
-    assert dn.plan(**SMALL, max_l1=0.08, confidence=0.98).epsilon > 1.05 * epsilon
-    assert dn.plan(**SMALL, max_l1=0.08, shape="zipf:2").epsilon < epsilon
+    assert planned(max_l1=0.16).epsilon < 0.7 * epsilon
+    assert planned(max_l1=0.08, confidence=0.5).epsilon < 0.95 * epsilon
+    assert planned(max_l1=0.08, confidence=0.98).epsilon > 1.05 * epsilon
+    assert planned(max_l1=0.08, shape="zipf:2").epsilon < epsilon
 
 
 @pytest.mark.slow
 def test_the_worst_shape_is_no_better_than_any_it_names() -> None:
-    worst = dn.plan(**SMALL, max_l1=0.08)
+    worst = planned(max_l1=0.08)
     assert worst.shape in worst.shapes
     assert worst.shapes[:3] == ("uniform", "even over 8", "even over 4")
     for shape in ("uniform", "zipf:2", "even:8"):
-        assert dn.plan(**SMALL, max_l1=0.08, shape=shape).epsilon <= 1.04 * worst.epsilon
+        assert planned(max_l1=0.08, shape=shape).epsilon <= 1.04 * worst.epsilon
 
 
 @pytest.mark.slow

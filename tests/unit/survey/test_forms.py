@@ -386,6 +386,15 @@ COUNTED: dict[str, tuple[Callable[[], object], str]] = {
                         "p of a form must be populations by the names of its questions; write {'smokes': [0.7, 0.3]}"),
     "simulate without": (lambda: dn.simulate(TWO, {"smokes": [0.5, 0.5]}, 10, np.random.default_rng(0)),
                          "p must have a population for 'city'"),
+    "simulate a pair in another shape": (
+        lambda: dn.simulate(PAIR, {("smokes", "city"): np.full((4, 1), 1 / 4)}, 10, np.random.default_rng(0)),
+        "p of ('smokes', 'city') must have a row for each answer of 'smokes' and a column for each of 'city', got "
+        "(4, 1) for (2, 2)",
+    ),
+    "simulate no population": (
+        lambda: dn.simulate(TWO, {"smokes": [0.5, 0.5], "city": [0.5, 0.8]}, 10, np.random.default_rng(0)),
+        "city: p must sum to one within 1e-9, got 1.3; divide it by its sum",
+    ),
     "simulate conditions": (lambda: dn.simulate(COND, {}, 10, np.random.default_rng(0)),
                             "a form with conditions must be simulated a report at a time: who is asked is not "
                             "drawn here"),

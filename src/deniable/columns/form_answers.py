@@ -12,7 +12,7 @@ from deniable.errors import AlphabetError
 from deniable.mechanisms import KRR
 from deniable.survey import NO_ANSWER, Direct, Form, Question, Survey, Symbol
 
-__all__ = ["columns_of", "filled", "holds", "named", "places_of"]
+__all__ = ["answers_of", "filled", "holds", "named", "places_of"]
 
 
 def named(name: str, work: Callable[..., Any], *given: Any) -> Any:
@@ -23,7 +23,7 @@ def named(name: str, work: Callable[..., Any], *given: Any) -> Any:
         raise AlphabetError(f"{name}: {problem}") from None
 
 
-def columns_of(form: Form, data: Any) -> dict[str, Any]:
+def answers_of(form: Form, data: Any) -> dict[str, Any]:
     """The columns that the form needs, of one length."""
     import pyarrow as pa
 

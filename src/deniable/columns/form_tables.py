@@ -14,19 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns.codes import readable
-from deniable.columns.form_answers import columns_of, filled, holds, named, places_of
+from deniable.columns.form_answers import answers_of, filled, holds, named, places_of
 from deniable.columns.randomizing import randomize
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
 from deniable.reports import Report
-from deniable.survey import (
-    Alphabet,
-    Form,
-    FormPart,
-    Survey,
-    data_frame,
-    html_table,
-)
+from deniable.survey import Alphabet, Form, FormPart, Survey, data_frame, html_table
 from deniable.tally import FormTally
 
 if TYPE_CHECKING:
@@ -143,7 +136,7 @@ def privatize_forms(form: Form, data: Any) -> FormTable:
     >>> len(privatize_forms(form, {"a": ["no", "yes"], "b": [0, 2]}))
     2
     """
-    columns = columns_of(form, data)
+    columns = answers_of(form, data)
     rows = len(next(iter(columns.values())))
     answered = _drawn(len(form.parts), form.drawn, rows)
     if any(part.when is not None for part in form.parts):

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.columns import bins_of
-from deniable.errors import DecodeError
+from deniable.errors import DecodeError, DeniableError
 from deniable.matrices import Design, design_of
 from deniable.mechanisms import KRR, BitFlip, Channel, HitOrMiss, Mechanism, Registry, Subset
 from deniable.survey import Agreement, Form, Survey
@@ -161,7 +161,16 @@ def _simulated_form(form: Form, p: Any, n: Any, rng: np.random.Generator, symbol
             raise DecodeError(f"p must have a population for {missing[0]!r}")
         shares = p[names] if names in p else p[names[0]] if len(names) == 1 else np.outer(p[names[0]], p[names[1]])
         listed = (symbols or {}).get(names[0]) if part.survey.alphabet.is_open else None
-        found = simulate(part.survey, np.asarray(shares, float).ravel(), n=own, rng=rng, symbols=listed)
+        sizes = tuple(len(question.answers) for question in part.questions)
+        if len(names) == 2 and np.ndim(shares) == 2 and np.shape(shares) != sizes:
+            raise DecodeError(
+                f"p of {names} must have a row for each answer of {names[0]!r} and a column for each of {names[1]!r}, "
+                f"got {np.shape(shares)} for {sizes}"
+            )
+        try:
+            found = simulate(part.survey, np.asarray(shares, float).ravel(), n=own, rng=rng, symbols=listed)
+        except DeniableError as problem:
+            raise DecodeError(f"{part.name}: {problem}") from None
         parts.append((found.counts, found.reports))
     tally.add(parts, n)
     return tally

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.columns.codes import codes_of, readable
+from deniable.columns.codes import readable
+from deniable.columns.form_answers import answers_of, filled, holds, named, places_of
 from deniable.columns.randomizing import randomize
 from deniable.columns.stream import WordStream
 from deniable.columns.table import ReportTable
-from deniable.errors import AlphabetError
-from deniable.mechanisms import KRR
 from deniable.reports import Report
-from deniable.survey import NO_ANSWER, Alphabet, Direct, Form, FormPart, Question, Survey, data_frame, html_table
+from deniable.survey import Alphabet, Form, FormPart, Survey, data_frame, html_table
 from deniable.tally import FormTally
 
 if TYPE_CHECKING:
@@ -137,16 +136,14 @@ def privatize_forms(form: Form, data: Any) -> FormTable:
     >>> len(privatize_forms(form, {"a": ["no", "yes"], "b": [0, 2]}))
     2
     """
-    columns = _columns(form, data)
+    columns = answers_of(form, data)
     rows = len(next(iter(columns.values())))
     answered = _drawn(len(form.parts), form.drawn, rows)
     if any(part.when is not None for part in form.parts):
         answered = answered.copy(order="F")
     for place, part in enumerate(form.parts):
         if part.when is not None:
-            column = columns[part.when[0]]
-            said = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
-            answered[:, place] &= np.array([value in part.when[1] for value in said], bool)
+            answered[:, place] &= holds(form, columns, part.when, part.name)
     # The cipher, NumPy and Arrow release the interpreter's lock, so parts are divided among the cores. Each thread
     # draws one key, and goes on in its stream of words from part to part.
     left = iter(range(len(form.parts)))
@@ -180,10 +177,7 @@ def _slot(
         own = {
             name: column[rows] if isinstance(column, np.ndarray) else column.take(rows) for name, column in own.items()
         }
-    try:
-        table = _part(part, own, stream)
-    except AlphabetError as problem:
-        raise AlphabetError(f"{part.name}: {problem}") from None
+    table = named(part.name, _part, part, own, stream)
     if len(table) == len(here):
         return table.cohorts, table.responses
     responses = np.zeros((len(here), *table.responses.shape[1:]), table.responses.dtype)
@@ -193,35 +187,6 @@ def _slot(
     cohorts = np.zeros(len(here), table.cohorts.dtype)
     cohorts[rows] = table.cohorts
     return cohorts, responses
-
-
-def _columns(form: Form, data: Any) -> dict[str, Any]:
-    """The columns that the form needs, of one length."""
-    import pyarrow as pa
-
-    if isinstance(data, Mapping):
-        given = {str(name): readable(column) for name, column in data.items()}
-        # Integers stay as they are; anything else may have missing answers, which Arrow knows.
-        quick = {name for name, column in given.items() if isinstance(column, np.ndarray) and column.dtype.kind in "iu"}
-        given = {
-            name: column if name in quick or isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column)
-            for name, column in given.items()
-        }
-    elif hasattr(data, "__arrow_c_stream__") or hasattr(data, "column_names"):
-        table = pa.table(data)
-        given = {name: table.column(name) for name in table.column_names}
-    else:
-        raise AlphabetError(
-            f"answers to a form must be a table with a column for each question, got {type(data).__name__}"
-        )
-    needed = [question.name for question in form.questions]
-    needed += sorted({part.when[0] for part in form.parts if part.when is not None})
-    for name in needed:
-        if name not in given:
-            raise AlphabetError(f"answers to a form must have a column for each question, got none for {name!r}")
-    if len({len(given[name]) for name in needed}) != 1:
-        raise AlphabetError("columns of a form must be of one length")
-    return {name: given[name] for name in needed}
 
 
 def _drawn(parts: int, drawn: int, rows: int) -> Mask:
@@ -249,27 +214,9 @@ def _part(part: FormPart, columns: Mapping[str, Any], stream: WordStream) -> Rep
     if len(part.questions) == 1 and not question.skip:
         return randomize(survey, readable(columns[question.name]), stream=stream)
     if survey.alphabet.is_open:
-        column = columns[question.name]
-        column = column if isinstance(column, np.ndarray) else column.fill_null(NO_ANSWER)
-        return randomize(survey, readable(column), stream=stream)
-    places = [_places(own, columns[own.name]) for own in part.questions]
+        return randomize(survey, readable(filled(columns[question.name])), stream=stream)
+    places = [places_of(own, columns[own.name]) for own in part.questions]
     codes = places[0] if len(places) == 1 else places[0] * len(part.questions[1].answers) + places[1]
     coded = Survey(Alphabet.closed(len(survey.alphabet)), survey.encoding, survey.mechanism)
     found = randomize(coded, codes, stream=stream)
     return ReportTable(survey, found.cohorts, found.responses)
-
-
-def _places(question: Question, column: Any) -> npt.NDArray[np.int64]:
-    """The place of each answer in `question.answers`; nulls are "no answer"."""
-    size = len(question.alphabet)
-    asked = Survey(question.alphabet, Direct(size), KRR(size, 1))
-    plain = isinstance(column, np.ndarray) or not column.null_count
-    missing = np.zeros(0, bool) if plain else column.is_null().to_numpy(zero_copy_only=False)
-    if plain or not question.skip:
-        codes, keys = codes_of(asked, column)
-        return np.asarray(keys[codes], np.int64)
-    found = np.full(len(column), size, np.int64)
-    if not missing.all():
-        codes, keys = codes_of(asked, column.drop_null())
-        found[~missing] = keys[codes]
-    return found

@@ -76,21 +76,28 @@ class Posterior:
 
     def at(self, level: float) -> Floats:
         """The quantile of every share at one level."""
-        return self._at(level)[0]
+        above, start, rise, _, part = self._between(level)
+        return np.where(above == 0, 0.0, start + part * rise)
 
     def _at(self, level: float) -> tuple[Floats, Floats]:
         """The quantile of every share at one level, and its derivative there."""
+        above, start, rise, width, part = self._between(level)
+        inside = (above > 0) & (part < 1)
+        return np.where(above == 0, 0.0, start + part * rise), np.where(inside, rise / width, 0.0)
+
+    def _between(self, level: float) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Floats]:
+        """Of every share: how many of its places lie below the level, the last of them and the way to the next, and the
+        step of the distribution function there and how much of it is below the level."""
         ladder = self._ladder
         rows = np.arange(len(ladder))
         above = np.count_nonzero(ladder <= level, axis=1)
-        j = np.clip(above, 1, ladder.shape[1] - 1)
+        j = np.minimum(np.maximum(above, 1), ladder.shape[1] - 1)
         low, high = ladder[rows, j - 1], ladder[rows, j]
         start = np.where(j > 1, self.places[rows, j - 2], 0.0)
         rise = self.places[rows, j - 1] - start
         width = np.maximum(high - low, 1e-300)
-        part = np.clip((level - low) / width, 0.0, 1.0)
-        inside = (above > 0) & (part < 1)
-        return np.where(above == 0, 0.0, start + part * rise), np.where(inside, rise / width, 0.0)
+        part = np.minimum(np.maximum((level - low) / width, 0.0), 1.0)
+        return above, start, rise, width, part
 
     @cached_property
     def _ladder(self) -> Floats:

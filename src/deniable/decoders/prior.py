@@ -17,7 +17,8 @@ Observations are sorted and visited in fixed pseudo-random orders, so the answer
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from math import exp, log, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,7 @@ Floats = npt.NDArray[np.float64]
 
 _DEFAULT = EmpiricalBayesSettings()
 _GRID = 1024  # points of log p at which the densities of a prior are tabulated
+_KEPT = 8  # tables of densities, some 400 KiB each: priors of like surveys, as planners fit them, have the same four
 _MIN_EXCESS = float(np.nextafter(-1, 0))  # the relative distance of a Poisson mean to its count, at least
 _NORMAL_FROM = 1e7  # reports behind an observation from which its likelihood is normal to double precision
 
@@ -199,9 +201,10 @@ def learned(
         order = order[np.linspace(0, len(order) - 1, fitted).astype(np.intp)]
     some = Observations(seen.values[order], seen.base[order], seen.slope, seen.nodes)
     places, likelihood, at_zero = some.likelihood
-    logs = np.linspace(families[0][0][0] - 5, families[0][0][-1] + 5, _GRID)
+    low, high = float(families[0][0][0] - 5), float(families[0][0][-1] + 5)
+    logs = np.linspace(low, high, _GRID)
     spread = _on_grid(np.log(places), likelihood, logs)
-    shapes = [_components(logs, centres, taus) for centres, taus in families]
+    shapes = [_components(low, high, centres, taus) for centres, taus in families]
     tables = [np.concatenate([at_zero[:, None], spread @ shape], axis=1) + 1e-300 for shape in shapes]
     weights, evidences = _fitted(tables, [taus for _, taus in families], orders)
     trust = np.exp(evidences - evidences.max()).ravel()
@@ -236,35 +239,44 @@ def _between(logs: Floats, grid: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
 
 def _families(seen: Observations) -> list[tuple[Floats, Floats]]:
     """Centres and standard deviations of the components of each family, in log p."""
-    size, base = len(seen.values), float(np.median(seen.base))
-    spread = np.sqrt(base)
-    low = np.log(min(0.05 * spread, 0.2 / size))
-    high = np.log(min(max(float(seen.values.max()), spread) * 1.5, 1.5))
+    size, base, slope = len(seen.values), float(np.median(seen.base)), float(seen.slope)
+    spread = sqrt(base)
+    low = log(min(0.05 * spread, 0.2 / size))
+    high = log(min(max(float(seen.values.max()), spread) * 1.5, 1.5))
 
     def ladder(low: float, high: float, width: float) -> tuple[Floats, Floats]:
-        centres, widths = [low], []
+        centre, centres, widths = low, [low], []
         while True:
-            share = np.exp(centres[-1])
-            noise = np.sqrt(max(base + seen.slope * share, 1e-3 * base)) / share
+            share = exp(centre)
+            noise = sqrt(max(base + slope * share, 1e-3 * base)) / share
             widths.append(min(max(PRIOR.resolution * noise, width), 1.0))
-            if centres[-1] > high:
+            if centre > high:
                 return np.array(centres), np.array(widths)
-            centres.append(centres[-1] + widths[-1])
+            centre += widths[-1]
+            centres.append(centre)
 
     found = [ladder(low, high, width) for width in PRIOR.widths]
-    level, coarse = ladder(np.log(0.2 / size), np.log(5 / size), PRIOR.uniform_width), ladder(low, high, 0.3)
+    level, coarse = ladder(log(0.2 / size), log(5 / size), PRIOR.uniform_width), ladder(low, high, 0.3)
     found.append((np.concatenate([coarse[0], level[0]]), np.concatenate([coarse[1], level[1]])))
     return found
 
 
-def _components(logs: Floats, centres: Floats, taus: Floats) -> Floats:
-    """The density of each component on the grid; computed in place, as fresh memory costs more than the arithmetic."""
-    z = logs[:, None] - centres
-    z /= taus
+def _components(low: float, high: float, centres: Floats, taus: Floats) -> Floats:
+    """The density of each component on the grid of log p from `low` to `high`, read-only."""
+    return _tabulated(low, high, centres.tobytes(), taus.tobytes())
+
+
+@lru_cache(maxsize=_KEPT)
+def _tabulated(low: float, high: float, centres: bytes, taus: bytes) -> Floats:
+    """`_components`, of numbers as bytes; computed in place, as fresh memory costs more than the arithmetic."""
+    middle, wide = np.frombuffer(centres), np.frombuffer(taus)
+    z = np.linspace(low, high, _GRID)[:, None] - middle
+    z /= wide
     z *= z
     z *= -0.5
     np.exp(z, out=z)
-    z /= taus * np.sqrt(2 * np.pi)
+    z /= wide * np.sqrt(2 * np.pi)
+    z.flags.writeable = False
     return np.asarray(z)
 
 

@@ -56,6 +56,8 @@ def _common_level(known: Posterior, grid: Floats, values: Floats) -> float:
     left = np.clip(np.searchsorted(grid, values, side="right") - 1, 0, len(grid) - 2)
     part = np.clip((values - grid[left]) / (grid[left + 1] - grid[left]), 0.0, 1.0)
     counts = np.bincount(left, 1 - part, len(grid)) + np.bincount(left + 1, part, len(grid))
+    used = np.flatnonzero(counts)
+    counts, known = counts[used], Posterior(known.places[used], known.masses[used], known.zero[used])
     low, high = 0.0, 1.0
     for _ in range(20):
         level = (low + high) / 2

@@ -130,13 +130,14 @@ class PlannedPart:
             return self._pair(budget, n)
         if self.is_mean:
             return self._mean(budget, n)
+        place = round(2 * math.log(budget)), round(math.log(n))
+        before, self._search.active = self._known.get(("worst",), (None, self._search.active))
         option = self._search.first(budget, n)
         if option is None:
             return (), "", "", (math.inf,)
-        seen = round(2 * math.log(budget)), round(math.log(n))
-        if seen != self._known.get(("seen",)):  # which populations are the worst changes slowly
-            self._known["seen",] = seen
+        if place != before:  # which populations are the worst changes slowly
             self._search.look_around(option, budget, n)
+            self._known["worst",] = place, self._search.active
         template = self._template(option, budget)
         return (template,), self._title(option, budget, template), option.words, (self._search.loss(option, budget, n),)
 
@@ -154,8 +155,8 @@ class PlannedPart:
         return [option.family.name for option, _ in self._search.ranked(budget, n)]
 
     def with_only(self, family: str) -> "PlannedPart":
-        """The same part, answered by one mechanism."""
-        return replace(self, only=family, _known={})
+        """The same part, answered by one mechanism; what is known of it is shared by parts that ask the same."""
+        return replace(self, only=family, _known=self._known.setdefault(("only", family), {}))
 
     @cached_property
     def _request(self) -> PlanRequest:

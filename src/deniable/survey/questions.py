@@ -6,8 +6,9 @@ answers, plus the place of the second.
 """
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from deniable.errors import AlphabetError, SurveyError
 from deniable.survey.alphabet import Alphabet, Symbol, canonical_symbol
@@ -101,7 +102,14 @@ class Question:
                 raise AlphabetError(f"{self.name}: it must be answered; a form says with skip= what may be left out")
             return NO_ANSWER
         # The names of bins stand for numbers where the alphabet with `NO_ANSWER` is no scale any more.
-        return self.alphabet.canonical(value) if self.alphabet.bins is not None else value
+        return self._named(self.alphabet.canonical, value) if self.alphabet.bins is not None else value
+
+    def _named(self, work: Callable[[object], object], value: object) -> Any:
+        """What `work` makes of an answer; where it refuses, the sentence says of which question."""
+        try:
+            return work(value)
+        except AlphabetError as error:
+            raise AlphabetError(f"{self.name}: {error}") from None
 
     def to_json(self) -> dict[str, object]:
         """The fields that a form's file has for it."""
@@ -154,12 +162,12 @@ class FormPart:
         Raises
         ------
         AlphabetError
-            If one of them is none; the message does not show it.
+            If one of them is none; the message names the question and does not show the answer.
         """
         given = [question.answer(answers.get(question.name)) for question in self.questions]
         if len(given) == 1:
             return given[0]
-        first, second = (question.answers.index(value) for question, value in zip(self.questions, given, strict=True))
+        first, second = (one._named(one.answers.index, value) for one, value in zip(self.questions, given, strict=True))
         return first * len(self.questions[1].answers) + second
 
     def pair(self, symbol: int) -> tuple[Symbol, Symbol]:

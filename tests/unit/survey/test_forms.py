@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Callable
 from fractions import Fraction
@@ -9,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 import deniable as dn
 from deniable.audit import audit
 from deniable.errors import DeniableError
-from deniable.survey import Form, form
+from deniable.survey import NO_ANSWER, Form, form
 from deniable.tally import FormTally
 
 YES, CITY, TEXT = (
@@ -266,6 +268,15 @@ ANSWERED: dict[str, tuple[Form, object, str]] = {
         "be left out"),
     "no symbol": (TWO, {"smokes": "perhaps", "city": "o"}, "smokes: symbol is not in this survey's alphabet of "
         "2 symbols"),
+    "no number": (
+        dn.form(smokes=dn.warner(epsilon=1), age=dn.number(18, 90, 1), epsilon=2), {"smokes": "yes", "age": math.nan},
+        "age: answer must be a number, got a missing one (NaN); leave people without one out",
+    ),
+    "no symbol of a pair": (
+        dn.form(smokes=dn.warner(epsilon=1), city=dn.krr(["o", "b", "t"], epsilon=1), epsilon=2,
+                relate=[("smokes", "city")]), {"smokes": "yes", "city": "x"},
+        "city: symbol is not in this survey's alphabet of 3 symbols",
+    ),
     "no public answer": (COND, {"smokes": "yes"}, "country: it must be answered, because city depends on it"),
     "no such public answer": (COND, {"smokes": "yes", "country": "XX"},
                               "country: it must be one of the public answers of this form"),
@@ -334,6 +345,29 @@ COUNTED: dict[str, tuple[Callable[[], object], str]] = {
                   "got none for 'city'"),
     "lengths": (lambda: dn.privatize(TWO, {"smokes": ["yes"], "city": ["o", "b"]}), "columns of a form must be "
         "of one length"),
+    "no public column": (lambda: dn.privatize(COND, {"smokes": ["yes"], "city": ["o"]}),
+                         "answers to a form must have a column for each question, got none for 'country'"),
+    "no such public answer": (
+        lambda: dn.privatize(COND, {"smokes": ["yes"], "city": ["o"], "country": ["XX"]}),
+        "country: column must hold only symbols that the survey can encode, got 1 row that it cannot; name a catch-all "
+        "symbol with other= or filter them",
+    ),
+    "no public answer": (
+        lambda: dn.privatize(COND, {"smokes": ["yes"] * 3, "city": ["o"] * 3, "country": [None, "NO", None]}),
+        "country: it must be answered, because city depends on it; got 2 rows without an answer",
+    ),
+    "a table in a column": (lambda: dn.privatize(TWO, {"smokes": ["yes"], "city": np.ones((1, 1))}),
+                            "city: column must have one dimension, got 2"),
+    "answers of several types": (
+        lambda: dn.privatize(TWO, {"smokes": ["yes", "no"], "city": ["o", 7]}),
+        "city: column must hold only symbols that the survey can encode, got 1 row that it cannot; name a catch-all "
+        "symbol with other= or filter them",
+    ),
+    "a table of several types": (
+        lambda: dn.privatize(TWO, pd.DataFrame({"smokes": ["yes", "no"], "city": ["o", 7]})),
+        "answers to a form must be a table in which each column has one type, got one that Arrow cannot read; give the "
+        "columns as a mapping by name",
+    ),
     "options": (lambda: dn.privatize(TWO, {
         "smokes": ["yes"], "city": ["o"]}, column="x"),  # type: ignore[call-overload]
                 "column, cohorts and refused must not be given for a form, which has a column a question"),
@@ -352,10 +386,52 @@ COUNTED: dict[str, tuple[Callable[[], object], str]] = {
                         "p of a form must be populations by the names of its questions; write {'smokes': [0.7, 0.3]}"),
     "simulate without": (lambda: dn.simulate(TWO, {"smokes": [0.5, 0.5]}, 10, np.random.default_rng(0)),
                          "p must have a population for 'city'"),
+    "simulate a pair in another shape": (
+        lambda: dn.simulate(PAIR, {("smokes", "city"): np.full((4, 1), 1 / 4)}, 10, np.random.default_rng(0)),
+        "p of ('smokes', 'city') must have a row for each answer of 'smokes' and a column for each of 'city', got "
+        "(4, 1) for (2, 2)",
+    ),
+    "simulate no population": (
+        lambda: dn.simulate(TWO, {"smokes": [0.5, 0.5], "city": [0.5, 0.8]}, 10, np.random.default_rng(0)),
+        "city: p must sum to one within 1e-9, got 1.3; divide it by its sum",
+    ),
     "simulate conditions": (lambda: dn.simulate(COND, {}, 10, np.random.default_rng(0)),
                             "a form with conditions must be simulated a report at a time: who is asked is not "
                             "drawn here"),
 }  # fmt: skip
+
+
+def test_conditions_in_columns_are_those_of_a_client() -> None:
+    """Texts in any form of Unicode; and who was not asked a public question has no answer to it."""
+    asked = form(
+        smokes=YES, city=CITY, epsilon=2, public={"where": ["Malmö", "Oslo"], "part": ["east", "west"]},
+        when={"city": ("part", "east"), "part": ("where", "Malmö")},
+    )  # fmt: skip
+    rows = [("Malmo\u0308", "east"), ("Malmö", "west"), ("Oslo", None), ("Oslo", None)]
+    given = {"smokes": ["yes"] * 4, "city": ["o", None, None, None]}
+    table = dn.privatize(asked, given | {"where": [where for where, _ in rows], "part": [part for _, part in rows]})
+    assert table.answered[:, 1].tolist() == [True, False, False, False]
+    client = dn.Client(asked)
+    for (where, part), answered in zip(rows, table.answered[:, 1], strict=True):
+        answers = {"smokes": "yes", "where": where} | ({"part": part} if part else {})
+        client.report(answers | ({"city": "o"} if answered else {}))
+    with pytest.raises(dn.AlphabetError, match=r"^part: it must be answered, because city depends on it; got 1 row "):
+        dn.privatize(asked, given | {"where": ["Malmö"] + ["Oslo"] * 3, "part": [None] * 4})
+
+
+def test_texts_and_integers_can_be_in_one_column() -> None:
+    """Arrow has no one type for them, and its message would show one. A lie has a chance of 1e-12 or less here."""
+    mixed, sure = dn.krr(["x", 7], epsilon=30), dn.warner(epsilon=30)
+    column = ["x", 7, None]
+    listed = form(a=mixed, b=sure, epsilon=60, skip=["a"])
+    assert dn.privatize(listed, {"a": column, "b": ["yes"] * 3}).slots[0][1].tolist() == [0, 1, 2]
+    paired = form(a=mixed, b=sure, epsilon=36, relate=[("a", "b")])
+    assert dn.privatize(paired, {"a": column[:2], "b": ["yes"] * 2}).slots[0][1].tolist() == [1, 3]
+    text = form(a=dn.orr(epsilon=30, cells=64, cohorts=1), b=sure, epsilon=60, skip=["a"])
+    integers = dn.privatize(text, {"a": [1, None, 2], "b": ["yes"] * 3}).slots[0][1].tolist()
+    survey = text.parts[0].survey
+    assert integers == [survey.encode(0, symbol)[0] for symbol in (1, NO_ANSWER, 2)]
+    assert dn.privatize(text, {"a": np.array([1]), "b": ["yes"]}).slots[0][1].tolist() == integers[:1]
 
 
 def tally_of_anything() -> Any:

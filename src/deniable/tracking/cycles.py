@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["cycle_of"]
+__all__ = ["cycle_of", "profile_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,6 +57,18 @@ def cycle_of(
     if abs(part - round(part)) * there.sum() > calendar:  # a cycle of another kind
         return period, waves
     return float(calendar), min(_WAVES, calendar // 2)
+
+
+def profile_of(values: Floats, weights: Floats, period: int) -> Floats:
+    """By how much windows differ by their place in a cycle, on average: shape (S, T), zero over each cycle.
+
+    >>> profile_of(np.array([[1.0, 3.0, 1.0, 3.0, 1.0]]), np.ones((1, 5)), 2).round(1).tolist()
+    [[-1.0, 1.0, -1.0, 1.0, -1.0]]
+    """
+    place = np.arange(values.shape[1]) % period
+    there = place == np.arange(period)[:, None]
+    means = (weights * values) @ there.T / np.maximum(weights @ there.T, 1e-300)
+    return np.asarray((means - means.mean(axis=1, keepdims=True))[:, place])
 
 
 def _differ(values: Floats, variances: Floats, there: npt.NDArray[np.bool_], period: int) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from studies.time_alarms import alarms, delays, rates
 from studies.time_cost import costs
 from studies.time_coverage import coverage, merged
-from studies.time_gain import gains
+from studies.time_gain import gains, weeks
 from studies.time_limits import limits
 from studies.time_many import many
 from studies.time_rows import COLUMNS, FILE, Row
@@ -30,6 +30,7 @@ TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "two stages, told": (partial(coverage, kind="two stages", told=True), 400),
     "limits": (limits, 500),
     "gain": (gains, 24),
+    "week": (weeks, 48),
     "many": (many, 24),
     "cost": (costs, 1),
     "alarms": (alarms, 1000),

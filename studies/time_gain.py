@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from datetime import date, timedelta
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from deniable.tracking.state_space import Models
 from studies.time_rows import JOBS, Floats, Row, row
 
 SEEN = 20  # windows of each history that are compared: decoding them all takes most of the time
+DAYS = 70  # of a history of weeks
 KINDS = ("still", "random walk", "drift", "jump", "season")
 
 
@@ -55,27 +57,69 @@ def _cell(cell: tuple[str, int], seed: int, repeats: int) -> list[Row]:
     for _ in range(repeats):
         truth = movements(kind, windows, size, noise, rng)
         tallies = [dn.simulate(survey, p, n, rng) for p in truth]
-        tracked, some = dn.track(tallies), truth[places]
-        alone = np.stack([one.probabilities for one in dn.decode_all([tallies[place] for place in places])])
-        base = float(((alone - some) ** 2).mean())
-        told = {
-            "tracked": np.stack([tracked[int(place)].probabilities for place in places]),
-            "tracked, as of": np.stack([tracked.as_of(int(place)).probabilities for place in places]),
-            "plain Kalman smoother": plain(tracked.series, smooth=True).T[places],
-            "plain Kalman filter": plain(tracked.series, smooth=False).T[places],
-        }
-        for measure, shares in told.items():
-            found.setdefault(measure, []).append(float(((shares - some) ** 2).mean()) / base)
-        raw, moving = tracked.series.values.T, tracked.moving
-        for measure, centred in (("best centred average", True), ("best trailing average", False)):
-            found.setdefault(measure, []).append(best_average(raw, truth, places, centred=centred) / base)
-        for measure, levels, variances in (
-            ("bands cover", moving.smoothed, moving.smoothed_variance),
-            ("bands as of cover", moving.filtered, moving.filtered_variance),
-        ):
-            covered = np.abs(levels - truth.T) <= 1.959964 * np.sqrt(variances)
-            found.setdefault(measure, []).append(float(covered.mean()))
+        for measure, value in _measured(dn.track(tallies), tallies, truth, places).items():
+            found.setdefault(measure, []).append(value)
     return [row("gain", kind, measure, values, windows=windows) for measure, values in found.items()]
+
+
+def weeks(repeats: int, rng: np.random.Generator) -> Iterator[Row]:
+    """The same where nothing differs but weekends: by how much, and with all or a third of the reports on them."""
+    cells = [(off, part) for part in (1.0, 1 / 3) for off in (0.0, 0.5, 1.0, 2.0, 4.0)]
+    seeds = rng.integers(0, 1 << 32, len(cells)).tolist()
+    with ProcessPoolExecutor(JOBS) as pool:
+        for rows in pool.map(_week, cells, seeds, [repeats] * len(cells)):
+            yield from rows
+
+
+def _week(cell: tuple[float, float], seed: int, repeats: int) -> list[Row]:
+    (off, part), survey, n, rng = cell, dn.krr(6, epsilon=2.0), 2000, np.random.default_rng(seed)
+    start = dn.lab.zipf(6, 0.5)
+    error = float(np.median(dn.decode(dn.simulate(survey, start, n, rng)).standard_errors))
+    found = dict[str, list[float]]()
+    for place in range(repeats):
+        days = [date(2026, 9, 7) + timedelta(place % 7 + day) for day in range(DAYS)]
+        free = np.array([day.weekday() >= 5 for day in days])
+        truth = start + off * error * np.outer(free, [1, -1, 1, -1, 1, -1])
+        reports = np.where(free, round(n * part), n).tolist()
+        tallies = [dn.simulate(survey, p, size, rng) for p, size in zip(truth, reports, strict=True)]
+        tracked = dn.track(tallies, windows=days)
+        for measure, value in _measured(tracked, tallies, truth, np.arange(DAYS), free).items():
+            found.setdefault(measure, []).append(value)
+    name = f"{off:g}, {'all' if part == 1 else 'a third'} of the reports"
+    return [row("week", name, measure, values, windows=DAYS) for measure, values in found.items()]
+
+
+def _measured(
+    tracked: dn.Tracked,
+    tallies: list[dn.Tally],
+    truth: Floats,
+    places: npt.NDArray[np.intp],
+    free: npt.NDArray[np.bool_] | None = None,
+) -> dict[str, float]:
+    """Mean squared errors at some windows of a history, in that of these windows decoded alone; and coverage."""
+    some, found = truth[places], dict[str, float]()
+    alone = np.stack([one.probabilities for one in dn.decode_all([tallies[place] for place in places])])
+    base = float(((alone - some) ** 2).mean())
+    told = {
+        "tracked": np.stack([tracked[int(place)].probabilities for place in places]),
+        "tracked, as of": np.stack([tracked.as_of(int(place)).probabilities for place in places]),
+        "plain Kalman smoother": plain(tracked.series, smooth=True).T[places],
+        "plain Kalman filter": plain(tracked.series, smooth=False).T[places],
+    }
+    for measure, shares in told.items():
+        found[measure] = float(((shares - some) ** 2).mean()) / base
+    raw, moving = tracked.series.values.T, tracked.moving
+    for measure, centred in (("best centred average", True), ("best trailing average", False)):
+        found[measure] = best_average(raw, truth, places, centred=centred) / base
+    for measure, levels, variances in (
+        ("bands cover", moving.smoothed, moving.smoothed_variance),
+        ("bands as of cover", moving.filtered, moving.filtered_variance),
+    ):
+        covered = np.abs(levels - truth.T) <= 1.959964 * np.sqrt(variances)
+        found[measure] = float(covered.mean())
+        if free is not None:
+            found[f"{measure}, weekends"] = float(covered[:, free].mean())
+    return found
 
 
 def plain(series: Series, *, smooth: bool) -> Floats:

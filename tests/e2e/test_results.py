@@ -370,7 +370,7 @@ def test_what_is_saved_says_what_it_is_of(server: Server, fresh: Open, tmp_path:
     drawn = saved["svg"].read_text()
     assert asked in drawn
     month = "Sept" if today.month == 9 else f"{today:%b}"
-    assert f"15 randomised answers, {today.day} {month} {today.year} (UTC), epsilon 1.00, 95% intervals" in drawn
+    assert f"15 randomised answers, {today.day} {month} {today.year} so far (UTC), epsilon 1.00, 95% intervals" in drawn
     assert dn.Tally.load(saved["tally"]).n == 15
     assert saved["png"].read_bytes().startswith(b"\x89PNG")
     plain = page.locator("#shares").inner_text()

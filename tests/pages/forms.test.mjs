@@ -315,28 +315,28 @@ test("the median is named, and so is what a picture rests on", () => {
   );
   const found = pictureHeading(
     SECTIONS[0],
-    { n: 1234, from: "2026-11-01T00", to: "2026-11-03T00", level: 0.95 },
+    { n: 1234, from: "2025-11-01T00", to: "2025-11-03T00", level: 0.95 },
     "day",
     2,
   );
   assert.deepEqual(found.text, ["Do you smoke?"]);
   assert.match(
     found.subtitle.join(" "),
-    /^1,234 randomised answers, 1 Nov 2026 to 2 Nov 2026 .* epsilon 2\.00 for the whole form, 95% intervals$/,
+    /^1,234 randomised answers, 1 Nov 2025 to 2 Nov 2025 .* epsilon 2\.00 for the whole form, 95% intervals$/,
   );
 });
 
 test("forms are counted in the range, and facts say how private they are", () => {
   const windows = [1, 2, 3].map((day) => ({
-    start: `2026-11-0${day}T00`,
-    end: `2026-11-0${day + 1}T00`,
+    start: `2025-11-0${day}T00`,
+    end: `2025-11-0${day + 1}T00`,
     reports: day,
   }));
   assert.equal(formsIn(windows, {}), 6);
-  assert.equal(formsIn(windows, { from: "2026-11-02T00", to: "2026-11-03T00" }), 2);
-  const shares = { from: "2026-11-01T00", to: "2026-11-02T00" };
+  assert.equal(formsIn(windows, { from: "2025-11-02T00", to: "2025-11-03T00" }), 2);
+  const shares = { from: "2025-11-01T00", to: "2025-11-02T00" };
   assert.deepEqual(factsOf(6, shares, "day", { odds: 7.4 }, "strong privacy", String), [
-    ["6", "forms, 1 Nov 2026"],
+    ["6", "forms, 1 Nov 2025"],
     ["strong privacy", "what one person sent is at most 7.4 times likelier than with any other answers"],
   ]);
   const [, twice] = factsOf(6, shares, "day", { odds: 4.5, lifetime: 20.1 }, "moderate privacy", String);

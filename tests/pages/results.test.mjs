@@ -128,6 +128,9 @@ test("the last window against a normal one: what is unusual, and by how much", (
     /12\.0 points less\)\. .* once in 20 times\. Normal/,
   );
   assert.match(words([{ ...row, unusual: false }]), /^Nothing unusual\. Normal is the mean/);
+  const alike = (cycle) => latestWords([], { window: "day", level: 0.95, cycle });
+  assert.match(alike(7), /^Nothing unusual\. Days of the week differ here, so normal is the mean of the same weekday/);
+  assert.match(alike(24), /^Nothing unusual\. Hours of the day differ here, so normal is the mean of the same hour/);
 });
 
 test("a trend shows what changed first, then the largest: four lines, or as many as changed, up to six", () => {
@@ -313,16 +316,21 @@ test("every decoder and constraint of the library has a name in each language", 
 });
 
 test("days and hours are written as the page's language does, and are those of UTC", () => {
-  const day = ["2026-11-01T00", "2026-11-03T00", "day"];
-  const hour = ["2026-11-01T22", "2026-11-01T23", "hour"];
-  assert.equal(dates(...day), "1 Nov 2026 to 2 Nov 2026", "a range ends before its end");
-  assert.equal(dates("2026-11-01T00", "2026-11-02T00", "day"), "1 Nov 2026");
-  assert.equal(dates(...hour), "1 Nov 2026, 22:00 to 1 Nov 2026, 23:00");
+  const day = ["2025-11-01T00", "2025-11-03T00", "day"];
+  const hour = ["2025-11-01T22", "2025-11-01T23", "hour"];
+  assert.equal(dates(...day), "1 Nov 2025 to 2 Nov 2025", "a range ends before its end");
+  assert.equal(dates("2025-11-01T00", "2025-11-02T00", "day"), "1 Nov 2025");
+  assert.equal(dates(...hour), "1 Nov 2025, 22:00 to 1 Nov 2025, 23:00");
+  const [week, friday] = [["2026-11-16T00", "2026-11-23T00", "week"], Date.UTC(2026, 10, 20, 9, 30)];
+  assert.equal(dates(...week, friday), "16 Nov 2026 to 20 Nov 2026 so far", "no day that has not come");
+  assert.equal(dates(...week, friday + 3 * 864e5), "16 Nov 2026 to 22 Nov 2026");
+  assert.equal(dates("2026-11-20T09", "2026-11-20T10", "hour", friday), "20 Nov 2026, 09:00 so far");
   try {
     read("de");
-    assert.equal(dates(...day), "1. Nov. 2026 bis 2. Nov. 2026");
+    assert.equal(dates(...week, friday), "16. Nov. 2026 bis 20. Nov. 2026, bisher");
+    assert.equal(dates(...day), "1. Nov. 2025 bis 2. Nov. 2025");
     read("ar", "ar-EG");
-    assert.match(dates(...day), /^\u2068١ نوفمبر ٢٠٢٦\u2069 إلى \u2068٢ نوفمبر ٢٠٢٦\u2069$/);
+    assert.match(dates(...day), /^\u2068١ نوفمبر ٢٠٢٥\u2069 إلى \u2068٢ نوفمبر ٢٠٢٥\u2069$/);
     assert.doesNotMatch(dates(...hour), /[0-9A-Za-z]/);
   } finally {
     read("en", "en-GB");

@@ -163,3 +163,24 @@ def _print(tracked: "Tracked", changes: "list[Change]", args: argparse.Namespace
         print(f"* changed: where nothing changes, nothing is named with {sure}, all symbols and windows together.")
     else:
         print(f"No change is certain (all symbols and windows together, {sure}).")
+    if tracked.cycle:
+        print(f"Shares repeat every {tracked.cycle} windows; that is no change.")
+    _print_latest(tracked, args.level)
+
+
+def _print_latest(tracked: "Tracked", level: float) -> None:
+    """The last window against a normal one, where there is one."""
+    try:
+        apart = tracked.against_normal(level=level)
+    except DeniableError:
+        return
+    alike = "those before it" if tracked.cycle is None else f"those each {tracked.cycle} windows before it"
+    print(f"\n{tracked.windows[-1]} against a normal window, the mean of {alike} since a share last changed:")
+    rows = [
+        f"  {shown(symbol)} {100 * value:+.2f} points ({100 * low:+.2f} to {100 * high:+.2f})"
+        for symbol, value, (low, high) in zip(
+            apart.symbols, apart.values, apart.intervals(level, simultaneous=True), strict=True
+        )
+        if low > 0 or high < 0
+    ]
+    print("\n".join(rows) or "  nothing unusual")

@@ -46,6 +46,7 @@ def tracked_lines(
     head = {
         "latest": _latest(tracked, names, order, level),
         "turnover": tracked.turnover if tracked.is_shared else None,
+        "cycle": tracked.cycle,
         "problem": None,
         "reason": None,
     }

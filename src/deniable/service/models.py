@@ -611,7 +611,9 @@ class TrendWindow(_Exactly, frozen=True, kw_only=True):
 class LatestShare(_Exactly, frozen=True, kw_only=True):
     symbol: Any
     raw: Annotated[float, _told("the unbiased estimate from the last window alone")]
-    normal: Annotated[float, _told("the mean of the windows before it, since the share last changed")]
+    normal: Annotated[
+        float, _told("the mean of the windows before it since the share last changed; with a `cycle`, of those alike")
+    ]
     raw_low: Annotated[float, _told("of the interval of the difference")]
     raw_high: float
     unusual: Annotated[bool, _told("significantly other than normal, family-wise: all marks are right at the level")]
@@ -625,6 +627,7 @@ class Trend(_Exactly, frozen=True, kw_only=True):
     turnover: Annotated[
         float | None, _told("about how many devices are replaced, or change their answer, each window; null elsewhere")
     ]
+    cycle: Annotated[int | None, _told("windows after which shares repeat: 7 days, 24 hours; null where they do not")]
     problem: Annotated[str | None, _told("why windows could not be tracked")]
     reason: Annotated[Reason | None, _told("the same in a word, where there is one")]
     windows: Annotated[list[TrendWindow], _told("oldest first")]

@@ -54,5 +54,6 @@ async def _tracked(decode: _Decode, given: DecodeRequest, parts: list[Part]) -> 
             return (await decode(given, parts, form="track")).split(b"\n")
         except RequestError as refused:
             problem, reason = str(refused), refused.more.get("reason")
-    head = json.dumps({"latest": None, "turnover": None, "problem": problem, "reason": reason}).encode()[1:-1]
+    unknown = {"latest": None, "turnover": None, "cycle": None}
+    head = json.dumps({**unknown, "problem": problem, "reason": reason}).encode()[1:-1]
     return [head, *[_UNTRACKED] * len(parts)]

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deniable.tracking.cycles import cycle_of
+from deniable.tracking.cycles import cycle_of, possible_cycle
 from deniable.tracking.sharing import Sharing
 from deniable.tracking.state_space import UNKNOWN, Models, Noise, Pass, run
 
@@ -34,7 +34,9 @@ _BENDS = (0.003, 0.01, 0.03, 0.1)
 _DAMPING = 0.8  # the part of a slope that is left: most evidence for half a season in twenty windows (decision 0063)
 _DRIFT = 30.0  # prior standard deviation of a constant slope, in standard errors of a slope fitted to T windows
 _CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of a cycle: of its start, of a step
-_FAINT = (0.05, 0.0)  # the same of a cycle of several sines, which a symbol may follow far more faintly than others
+# The same of a cycle of several sines, which a symbol may follow far more faintly than others.
+_FAINT = ((0.02, 0.0), (0.06, 0.0), (0.25, 0.0))
+_MOST_DOUBTED = 256  # symbols for which a cycle of the calendar that no test sees is among the models: it takes time
 _CYCLE_WALKS = (0.0, 1e-3, 0.02)  # variances of a step of the level in models with a cycle
 # Prior weights of kinds of movement: still, random walks, a drift, turning slopes, bends, and cycles if one is found.
 # Slopes fit a random walk closely, so walks have as much as all of them. Measured, as all that is here (decision 0109).
@@ -242,6 +244,8 @@ def _hypotheses(series: Series) -> tuple[Models, Floats]:
     accident = 12 / max(windows, 2) ** 3  # variance of a slope that is fitted to noise of variance one
     unit = series.unit
     period, waves = cycle_of(series.values / unit, series.variances / unit**2, series.there, series.calendar)
+    if period is None and len(series.values) <= _MOST_DOUBTED:  # weekends may differ by less than a test sees
+        period, waves = possible_cycle(series.there, series.calendar)
     rows = [(walk, 0.0, 0.0, 1.0, 0.0, 0.0) for walk in _WALKS]
     rows += [(0.0, 0.0, _DRIFT**2 * accident, 1.0, 0.0, 0.0)]
     rows += [(0.0, turn, turn * windows + accident, 1.0, 0.0, 0.0) for turn in _TURNS]
@@ -249,7 +253,7 @@ def _hypotheses(series: Series) -> tuple[Models, Floats]:
     kinds = [(_STILL_PRIOR, 1), (_WALKS_PRIOR, len(_WALKS) - 1), (_DRIFT_PRIOR, 1)]
     kinds += [(_TURNS_PRIOR, len(_TURNS)), (_BENDS_PRIOR, len(_BENDS))]
     if period is not None:
-        cycles = _CYCLES if waves == 1 else (*_CYCLES, _FAINT)
+        cycles = _CYCLES if waves == 1 else (*_CYCLES, *_FAINT)
         kinds += [(_CYCLES_PRIOR, len(_CYCLE_WALKS) * len(cycles))]
         rows += [(walk, 0.0, 0.0, 1.0, swing, wander) for walk in _CYCLE_WALKS for swing, wander in cycles]
     level, slope, start, damping, swing, wander = np.array(rows).T

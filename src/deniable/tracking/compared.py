@@ -1,9 +1,11 @@
 """`Compared`: sums and differences of windows, changes and alarms, without any model of how shares move.
 
-They are made of the windows' own unbiased estimates. What all windows say of one of them is `Tracked`.
+Where days of a week differ that is no change, and a normal Sunday is the mean of Sundays before it. All are made of the
+windows' own unbiased estimates. What all windows say of one of them is `Tracked`.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,9 @@ from deniable.decoders import check_level
 from deniable.errors import DecodeError
 from deniable.survey import Symbol
 from deniable.tracking.averaging import Series
-from deniable.tracking.changes import Tails, alarms_of, steps_of
+from deniable.tracking.changes import Step, Tails, alarms_of, steps_of
 from deniable.tracking.contrast import Change, Contrast, variances_of_sums
+from deniable.tracking.cycles import cycle_of, profile_of
 from deniable.tracking.overlap import Attendance, Overlap
 
 __all__ = ["Compared"]
@@ -22,7 +25,8 @@ __all__ = ["Compared"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_WINDOWS = 1e9  # between two false alarms: the limits of the charts are searched for up to here
-_NORMAL_WINDOWS = 28  # windows before one that tell what is normal, at most: four weeks of days
+_NORMAL_WINDOWS, _NORMAL_CYCLES = 28, 4  # before one that tell what is normal, at most: four weeks of days
+_ROUNDS = 3  # of finding steps and what is a cycle beside them: a step that is not known yet leaks into the cycle
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,14 @@ class Compared:
     def is_shared(self) -> bool:
         """Whether windows share noise: whether devices take part in more than one of them and repeat it."""
         return bool(self.series.permanent.any())
+
+    @cached_property
+    def cycle(self) -> int | None:
+        """The windows of the calendar's own cycle where shares follow it, such as 7 days of a week; None elsewhere."""
+        series = self.series
+        unit = series.unit
+        period, _ = cycle_of(series.values / unit, series.variances / unit**2, series.there, series.calendar)
+        return series.calendar if period == series.calendar else None
 
     @property
     def turnover(self) -> float:
@@ -81,7 +93,7 @@ class Compared:
         )
 
     def changes(self, level: float = 0.95) -> list[Change]:
-        """Which symbols changed, and when.
+        """Which symbols changed, and when. What repeats with `cycle` is no change.
 
         Parameters
         ----------
@@ -105,7 +117,7 @@ class Compared:
 
         check_level(level)
         reach = float(stats.norm.isf(0.025))
-        found = steps_of(self.series, self.least.sharings(self.devices), self.least.trust, self.tails, level)
+        found = self._steps(level)
         most: dict[int, float] = {}  # the largest step of each window
         for step in found:
             most[step.window] = max(most.get(step.window, 0.0), abs(step.size))
@@ -118,6 +130,21 @@ class Compared:
                 Change(self.symbols[step.symbol], self.windows[step.window], step.size, interval, step.p_value)
             )
         return changes
+
+    def _steps(self, level: float) -> list[Step]:
+        """Steps of the level; where there is a cycle it is taken out, without the steps that are known by then."""
+        series, sharings = self.series, self.least.sharings(self.devices)
+        found: list[Step] = []
+        levels = np.zeros_like(series.values)
+        for _ in range(1 if self.cycle is None else _ROUNDS):
+            if self.cycle is not None:
+                cycle = profile_of(self.series.values - levels, self.series.there / self.series.variances, self.cycle)
+                series = replace(self.series, values=self.series.values - cycle)
+            found = steps_of(series, sharings, self.least.trust, self.tails, level)
+            levels = np.zeros_like(series.values)
+            for step in found:
+                levels[step.symbol, step.window :] += step.size
+        return found
 
     def _noise_of_moves(self, window: int, moved: float) -> Floats:
         """What devices that change their answer add to the variance of a difference: their noise is drawn anew.
@@ -238,7 +265,9 @@ class Compared:
     def against_normal(self, window: int = -1, *, level: float = 0.95) -> Contrast:
         """How one window differs from a normal one: its own estimate less the mean of the windows before it.
 
-        Normal are the last windows, at most 28, since the share of the symbol last changed.
+        Normal are the last windows, at most 28, since the share of the symbol last changed. Where shares follow a
+        `cycle` they are those of the same place in the last four: Sundays, for a Sunday. If there is none since the
+        change, what such windows differed by before it is added to the mean of those since.
 
         Parameters
         ----------
@@ -261,18 +290,42 @@ class Compared:
         array([-0.5, -0.4])
         """
         place = self._place(window)
-        start = np.full(len(self.symbols), max(place - _NORMAL_WINDOWS, 0))
+        start = np.full(len(self.symbols), max(place - self._normally, 0))
         named = {label: position for position, label in enumerate(self.windows)}
         row = {symbol: position for position, symbol in enumerate(self.symbols)}
         for change in self.changes(level):
             if named[change.window] < place:
                 start[row[change.symbol]] = max(start[row[change.symbol]], named[change.window])
-        t = np.arange(len(self.windows))
-        weights = np.where((t >= start[:, None]) & (t < place), self.sizes, 0.0)
-        if not weights.any(axis=1).all():
-            raise DecodeError(
-                f"window must have one with reports before it, since the last change, got {self.windows[place]}"
-            )
-        weights /= -weights.sum(axis=1, keepdims=True)
+        normal = {first: self._normal(first, place) for first in set(start.tolist())}
+        weights = -np.stack([normal[first] for first in start.tolist()])
         weights[:, place] = 1.0
         return self._with_moves(self.contrast(weights), place)
+
+    @property
+    def _normally(self) -> int:
+        """How many windows before one may tell what is normal for it."""
+        return _NORMAL_WINDOWS if self.cycle is None else _NORMAL_CYCLES * self.cycle
+
+    def _normal(self, start: int, place: int) -> Floats:
+        """The weights of the windows whose mean is normal for one, where those from `start` on are of its level."""
+        t = np.arange(len(self.windows))
+        turn = t % self.cycle if self.cycle else np.zeros_like(t)
+
+        def mean(chosen: npt.NDArray[np.bool_], at: int) -> Floats:
+            weights = np.where(chosen & (turn == at), self.sizes, 0.0)
+            return np.asarray(weights / max(float(weights.sum()), 1e-300))
+
+        since, before = (t >= start) & (t < place), (t < start) & (t >= start - self._normally)
+        found = mean(since, turn[place])
+        if not found.any():
+            here, others = mean(before, turn[place]), {at: mean(before, at) for at in set(turn[since].tolist())}
+            parts = {at: float(self.sizes[since & (turn == at)].sum()) for at in others}
+            parts = {at: part / sum(parts.values()) for at, part in parts.items() if part}
+            if not parts or not here.any() or not all(others[at].any() for at in parts):
+                raise DecodeError(
+                    f"window must have one with reports before it, since the last change, got {self.windows[place]}"
+                )
+            for at, part in parts.items():
+                found = found + part * (mean(since, at) - others[at])
+            found = found + here
+        return found

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["cycle_of"]
+__all__ = ["cycle_of", "possible_cycle", "profile_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -56,12 +56,35 @@ def cycle_of(
     part = calendar / period if period else 1.0
     if abs(part - round(part)) * there.sum() > calendar:  # a cycle of another kind
         return period, waves
+    return possible_cycle(there, calendar)
+
+
+def possible_cycle(there: npt.NDArray[np.bool_], calendar: int | None) -> tuple[float | None, int]:
+    """The cycle of the calendar, where windows with reports are enough to learn it, and its sines.
+
+    >>> possible_cycle(np.ones(70, np.bool_), 7), possible_cycle(np.ones(20, np.bool_), 7)
+    ((7.0, 3), (None, 1))
+    """
+    if calendar is None or there.sum() < max(_LEAST_WINDOWS, _PERIODS * calendar):
+        return None, 1
     return float(calendar), min(_WAVES, calendar // 2)
+
+
+def profile_of(values: Floats, weights: Floats, period: int) -> Floats:
+    """By how much windows differ by their place in a cycle, on average: shape (S, T), zero over each cycle.
+
+    >>> profile_of(np.array([[1.0, 3.0, 1.0, 3.0, 1.0]]), np.ones((1, 5)), 2).round(1).tolist()
+    [[-1.0, 1.0, -1.0, 1.0, -1.0]]
+    """
+    place = np.arange(values.shape[1]) % period
+    there = place == np.arange(period)[:, None]
+    means = (weights * values) @ there.T / np.maximum(weights @ there.T, 1e-300)
+    return np.asarray((means - means.mean(axis=1, keepdims=True))[:, place])
 
 
 def _differ(values: Floats, variances: Floats, there: npt.NDArray[np.bool_], period: int) -> bool:
     """Whether windows differ by their place in a cycle of the calendar, by more than from cycle to cycle."""
-    if there.sum() < max(_LEAST_WINDOWS, _PERIODS * period):
+    if possible_cycle(there, period)[0] is None:
         return False
     again = there[period:] & there[:-period]
     apart, noise = values[:, period:] - values[:, :-period], variances[:, period:] + variances[:, :-period]

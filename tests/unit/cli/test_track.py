@@ -34,6 +34,22 @@ def test_a_folder_is_tracked_and_changes_are_named(month: Path, capsys: pytest.C
     assert "2026-11-09: c" not in told
     assert "* changed: where nothing changes, nothing is named with 95 %" in told
 
+    assert "Shares repeat" not in told
+    assert told.endswith("the mean of those before it since a share last changed:\n  nothing unusual\n")
+
+
+def test_the_last_day_is_held_against_its_weekday(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(5)
+    for day in range(1, 30):  # the first is a Sunday, and so is the last
+        law = [0.3, 0.6, 0.1] if day % 7 in (0, 1) else [0.6, 0.3, 0.1]
+        law = [0.3, 0.4, 0.3] if day == 29 else law
+        dn.simulate(SURVEY, law, n=3000, rng=rng).save(tmp_path / f"2026-11-{day:02}.tally")
+    assert main(["track", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "Shares repeat every 7 windows; that is no change." in told
+    last = told.partition("2026-11-29 against a normal window, the mean of those each 7 windows before it since")[2]
+    assert [line.split()[0] for line in last.splitlines()[1:]] == ["=b", "c"]
+
 
 def test_csv_has_a_row_for_each_window_and_symbol(month: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(file) for file in sorted(month.iterdir())]

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -207,6 +207,35 @@ def test_a_window_is_held_against_those_before_it_since_the_last_change() -> Non
     for compared in (tracked.against_normal, lambda window: tracked.difference(window, 0)):
         with pytest.raises(DecodeError, match="window must be from -13 to 12, got 13"):
             compared(13)
+
+
+def week(*, jump: int, last: int) -> dn.Tracked:
+    """Days whose weekends differ by far, with exact counts, and a share that jumps on one day."""
+    counts = []
+    for day in range(last):
+        other, more = 250 * (day % 7 > 4), 200 * (day >= jump)
+        counts.append([4000 - other - more, 3000 + other, 2000 + more, 1000])
+    first = date(2026, 9, 7)  # a Monday
+    labels = [first + timedelta(day) for day in range(last)]
+    return dn.track([dn.Tally(SURVEY, [row]) for row in counts], windows=labels)
+
+
+def test_a_weekend_is_held_against_weekends_and_is_no_change() -> None:
+    tracked = week(jump=100, last=62)  # the last day is a Saturday
+    assert (tracked.cycle, tracked.changes()) == (7, [])
+    assert np.abs(tracked.against_normal().values).max() < 1e-12
+    assert np.abs(tracked.against_normal(-2).values).max() < 1e-12
+    assert dn.track(days(14), windows=[date(2026, 9, 7) + timedelta(day) for day in range(14)]).cycle is None
+
+
+def test_a_jump_beside_a_week_is_named_and_the_days_after_it_are_held_against_each_other() -> None:
+    """No Saturday is left since the jump: what Saturdays were apart from those days before it still holds."""
+    tracked = week(jump=59, last=62)
+    assert {(change.symbol, change.window) for change in tracked.changes()} == {
+        ("a", date(2026, 11, 5)),
+        ("c", date(2026, 11, 5)),
+    }
+    assert np.abs(tracked.against_normal().values).max() < 1e-12
 
 
 def test_contrasts_are_those_of_single_windows() -> None:

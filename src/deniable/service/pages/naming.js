@@ -34,11 +34,15 @@ export function lines(said, most) {
   return found;
 }
 
-/** When it was counted: days, or hours where windows are hours. `to` is the first hour that is left out. */
-export function dates(from, to, window) {
-  const end = window === "hour" ? to : new Date(Date.parse(`${to}:00Z`) - 3.6e6).toISOString().slice(0, 13);
-  const [first, last] = [from, end].map((time) => dayOf(time, window));
-  return first === last ? last : text("results.span", { from: first, to: last });
+/** When it was counted: days, or hours where windows are hours. `to` is the first hour that is left out. A window that
+ * has not ended, such as this week, ends today: so far. */
+export function dates(from, to, window, now = Date.now()) {
+  const end = Date.parse(`${to}:00Z`) - (window === "hour" ? 0 : 3.6e6);
+  const isRunning = Date.parse(`${from}:00Z`) <= now && now < end;
+  const times = [from, new Date(isRunning ? now : end).toISOString().slice(0, 13)];
+  const [first, last] = times.map((time) => dayOf(time, window));
+  const span = first === last ? last : text("results.span", { from: first, to: last });
+  return isRunning ? text("results.spanSoFar", { span }) : span;
 }
 
 /** What makes a text of either of the two ranges that were tabulated, which the collector names one way. */

@@ -3,6 +3,8 @@
 import { called, constraintKey, decoderKey, percent, points } from "./common.js";
 import { digits, number, sentences, series, text } from "./texts.js";
 
+const WEEK = 7; // windows to a cycle: days; elsewhere hours of a day
+
 /** Who sees what, and when. */
 export const readers = ({ window, minimum }) =>
   minimum > 1 ? text(`results.readers_${window}`, { count: minimum }) : text(`results.readersSome_${window}`);
@@ -31,13 +33,14 @@ export function merged(candidates, estimates) {
 }
 
 /** What a chart over time shows, and how seldom it rings by chance. `alone`: no window is helped by the others. */
-export const trendWords = ({ window, windows, level, problem, reason }, alone = false) =>
+export const trendWords = ({ window, windows, level, problem, reason, cycle }, alone = false) =>
   sentences(
     text(`results.points_${window}`, { count: windows.length }),
     text(alone || problem ? "results.fromAlone" : "results.withOthers"),
     problem
       ? text("results.notFollowed", { problem: text(reason ? `reasons.${reason}` : "problems.undecodable") })
       : text(`results.ring_${window}`, { count: Math.round(1 / (1 - level)) }),
+    cycle && text(cycle === WEEK ? "results.repeats_weekday" : "results.repeats_hour"),
   );
 
 /** The same for the mean of answers in an order. */
@@ -50,9 +53,10 @@ export const meansWords = ({ window, windows, level }) =>
 const share = (value) => percent(Math.min(Math.max(value, 0), 1));
 
 /** The last window against a normal one: what is unusual, and by how much. `rows` have names. */
-export function latestWords(rows, { window, level }) {
+export function latestWords(rows, { window, level, cycle }) {
   const unusual = rows.filter((row) => row.unusual).slice(0, 6);
-  const normal = text("results.normal");
+  const place = cycle === WEEK ? "weekday" : "hour";
+  const normal = text(cycle ? `results.normal_${place}` : "results.normal");
   if (!unusual.length) return sentences(text("results.nothingUnusual"), normal);
   const told = unusual.map(({ name, raw, normal: usual, raw_low: low, raw_high: high }) => {
     const [least, most, way] = low > 0 ? [low, high, "more"] : [-high, -low, "less"];

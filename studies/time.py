@@ -30,7 +30,7 @@ TABLES: dict[str, tuple[Callable[..., Iterator[Row]], int]] = {
     "two stages, told": (partial(coverage, kind="two stages", told=True), 400),
     "limits": (limits, 500),
     "gain": (gains, 24),
-    "week": (weeks, 48),
+    "week": (weeks, 200),
     "many": (many, 24),
     "cost": (costs, 1),
     "alarms": (alarms, 1000),

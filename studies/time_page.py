@@ -303,7 +303,7 @@ The same without a look ahead: each window as it is known when it ends.
 
 ### Weekends that differ
 
-Seventy days of six answers, k-RR, epsilon 2, 2,000 fresh reports on working days, at dates; 48 histories a row. Nothing
+Seventy days of six answers, k-RR, epsilon 2, 2,000 fresh reports on working days, at dates; 200 histories a row. Nothing
 differs but weekends, each share by so many standard errors of a working day, up and down in turn; *a third of the
 reports* is on weekends. The last two columns are of Saturdays and Sundays alone.
 

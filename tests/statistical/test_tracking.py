@@ -177,11 +177,11 @@ def test_days_of_a_week_that_differ_are_normal_and_no_change() -> None:
 
 
 def faint_weekends(repeats: int) -> list[bool]:
-    """Whether the band of one symbol covers on the last Sunday, with a third of the reports and two errors apart."""
+    """Whether the band of one symbol covers on the last Sunday, with a third of the reports and one error apart."""
     rng, found, survey = generator("faint weekends"), [], dn.krr(symbols=6, epsilon=2)
     law = dn.lab.zipf(6, 0.5)
     error = float(np.median(dn.decode(dn.simulate(survey, law, n=2000, rng=rng)).standard_errors))
-    weekend, days = law + 2 * error * np.array([1, -1] * 3), [date(2026, 9, 7) + timedelta(day) for day in range(70)]
+    weekend, days = law + error * np.array([1, -1] * 3), [date(2026, 9, 7) + timedelta(day) for day in range(70)]
     for place in rng.integers(6, size=repeats).tolist():
         tallies = [
             dn.simulate(survey, weekend, n=667, rng=rng)
@@ -194,12 +194,12 @@ def faint_weekends(repeats: int) -> list[bool]:
     return found
 
 
-def test_bands_cover_weekends_that_differ_by_little_more_than_their_error() -> None:
-    """Nine in ten are covered (docs/results/time.md), so below eight is a fault. With the amplitudes of before, six."""
-    repeats, least = 150, 0.8
+def test_bands_cover_weekends_that_differ_by_less_than_their_error() -> None:
+    """88 % are covered (docs/results/time.md), so below 75 is a fault; where any day may differ, 45."""
+    repeats, least = 150, 0.75
     accept("tracked-bands", float(bdtr(sum(faint_weekends(repeats)), repeats, least)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(averaging, "_FAINT", ((0.05, 0.0),))
+        patch.setattr(averaging, "_DAYS", 0)
         reject("tracked-bands", float(bdtr(sum(faint_weekends(repeats)), repeats, least)))
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deniable.tracking.cycles import cycle_of, possible_cycle
+from deniable.tracking.cycles import cycle_of, possible_cycle, weekend_of
 from deniable.tracking.sharing import Sharing
 from deniable.tracking.state_space import UNKNOWN, Models, Noise, Pass, run
 
@@ -36,11 +36,14 @@ _DRIFT = 30.0  # prior standard deviation of a constant slope, in standard error
 _CYCLES = ((1.0, 0.0), (10.0, 0.0), (1.0, 0.003), (10.0, 0.03))  # variances of a cycle: of its start, of a step
 # The same of a cycle of several sines, which a symbol may follow far more faintly than others.
 _FAINT = ((0.02, 0.0), (0.06, 0.0), (0.25, 0.0))
+# The same of what weekends differ by from working days, where nothing else of a week does.
+_WEEKENDS, _DAYS = (0.1, 1.0, 10.0), 7
 _MOST_DOUBTED = 256  # symbols for which a cycle of the calendar that no test sees is among the models: it takes time
 _CYCLE_WALKS = (0.0, 1e-3, 0.02)  # variances of a step of the level in models with a cycle
 # Prior weights of kinds of movement: still, random walks, a drift, turning slopes, bends, and cycles if one is found.
 # Slopes fit a random walk closely, so walks have as much as all of them. Measured, as all that is here (decision 0109).
 _STILL_PRIOR, _WALKS_PRIOR, _DRIFT_PRIOR, _TURNS_PRIOR, _BENDS_PRIOR, _CYCLES_PRIOR = 0.06, 0.5, 0.06, 0.19, 0.19, 0.4
+_WEEKENDS_PRIOR = 0.1  # of all models in which weekends differ: what they cost still shares is in decision 0195
 # What each symbol's having a model of its own costs against that all have the same, in nats: the weights of the models
 # are fitted then. With 4 jumps of some symbols are smoothed away; with none six still symbols cover 98 %.
 _OWN_PRICE = 1.0
@@ -246,19 +249,25 @@ def _hypotheses(series: Series) -> tuple[Models, Floats]:
     period, waves = cycle_of(series.values / unit, series.variances / unit**2, series.there, series.calendar)
     if period is None and len(series.values) <= _MOST_DOUBTED:  # weekends may differ by less than a test sees
         period, waves = possible_cycle(series.there, series.calendar)
-    rows = [(walk, 0.0, 0.0, 1.0, 0.0, 0.0) for walk in _WALKS]
-    rows += [(0.0, 0.0, _DRIFT**2 * accident, 1.0, 0.0, 0.0)]
-    rows += [(0.0, turn, turn * windows + accident, 1.0, 0.0, 0.0) for turn in _TURNS]
-    rows += [(0.0, bend, bend / (1 - _DAMPING**2), _DAMPING, 0.0, 0.0) for bend in _BENDS]
+    rows = [(walk, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0) for walk in _WALKS]
+    rows += [(0.0, 0.0, _DRIFT**2 * accident, 1.0, 0.0, 0.0, 0.0)]
+    rows += [(0.0, turn, turn * windows + accident, 1.0, 0.0, 0.0, 0.0) for turn in _TURNS]
+    rows += [(0.0, bend, bend / (1 - _DAMPING**2), _DAMPING, 0.0, 0.0, 0.0) for bend in _BENDS]
     kinds = [(_STILL_PRIOR, 1), (_WALKS_PRIOR, len(_WALKS) - 1), (_DRIFT_PRIOR, 1)]
     kinds += [(_TURNS_PRIOR, len(_TURNS)), (_BENDS_PRIOR, len(_BENDS))]
     if period is not None:
         cycles = _CYCLES if waves == 1 else (*_CYCLES, *_FAINT)
         kinds += [(_CYCLES_PRIOR, len(_CYCLE_WALKS) * len(cycles))]
-        rows += [(walk, 0.0, 0.0, 1.0, swing, wander) for walk in _CYCLE_WALKS for swing, wander in cycles]
-    level, slope, start, damping, swing, wander = np.array(rows).T
+        rows += [(walk, 0.0, 0.0, 1.0, swing, wander, 0.0) for walk in _CYCLE_WALKS for swing, wander in cycles]
+    weekend = None
+    if period == series.calendar == _DAYS:
+        weekend = weekend_of(series.values / unit, series.variances / unit**2, series.there, _DAYS)
+        kinds += [(_WEEKENDS_PRIOR, len(_CYCLE_WALKS) * len(_WEEKENDS))]
+        rows += [(walk, 0.0, 0.0, 1.0, 0.0, 0.0, apart) for walk in _CYCLE_WALKS for apart in _WEEKENDS]
+    level, slope, start, damping, swing, wander, apart = np.array(rows).T
     prior = np.concatenate([np.full(count, weight / count) for weight, count in kinds])
-    return Models(level, slope, start, damping, swing, wander, period, waves), prior / prior.sum()
+    of_weekends = {} if weekend is None else {"apart": apart, "weekend": weekend}
+    return Models(level, slope, start, damping, swing, wander, period, waves, **of_weekends), prior / prior.sum()
 
 
 def _weights(evidence: Floats, prior: Floats) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["cycle_of", "possible_cycle", "profile_of"]
+__all__ = ["cycle_of", "possible_cycle", "profile_of", "weekend_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,6 +80,26 @@ def profile_of(values: Floats, weights: Floats, period: int) -> Floats:
     there = place == np.arange(period)[:, None]
     means = (weights * values) @ there.T / np.maximum(weights @ there.T, 1e-300)
     return np.asarray((means - means.mean(axis=1, keepdims=True))[:, place])
+
+
+def weekend_of(values: Floats, variances: Floats, there: npt.NDArray[np.bool_], period: int) -> int:
+    """The place in a cycle of the first of the two windows in a row that differ most from all others.
+
+    That is a Saturday, a Friday where weekends begin on it, or any day where weekends do not differ.
+
+    >>> values = np.array([[5.0, 1, 1, 1, 1, 1, 5] * 4, [0.0, 2, 2, 2, 2, 2, 0] * 4])
+    >>> weekend_of(values, np.ones((2, 28)), np.ones(28, np.bool_), 7)
+    6
+    """
+    place = np.arange(values.shape[1]) % period
+    seen = []
+    for first in range(period):
+        pair = np.isin(place, [first, (first + 1) % period])
+        sides = [there * side / variances for side in (pair, ~pair)]
+        totals = [np.maximum(side.sum(axis=1), 1e-300) for side in sides]
+        means = [(side * values).sum(axis=1) / total for side, total in zip(sides, totals, strict=True)]
+        seen.append(float(((means[0] - means[1]) ** 2 / (1 / totals[0] + 1 / totals[1])).sum()))
+    return int(np.argmax(seen))
 
 
 def _differ(values: Floats, variances: Floats, there: npt.NDArray[np.bool_], period: int) -> bool:

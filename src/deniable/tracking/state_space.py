@@ -75,6 +75,10 @@ class Models:
         Length of a cycle, in windows; None without cycles.
     waves
         Sines that a cycle consists of: 1 for a smooth one. Weekends that differ from all other days need three.
+    apart
+        Variances of what two windows in a row differ by from the others of a cycle, shape (H,); None without such.
+    weekend
+        The place of the first of these two in the cycle, counted from the first window.
     """
 
     level: Floats
@@ -85,6 +89,8 @@ class Models:
     wander: Floats
     period: float | None = None
     waves: int = 1
+    apart: Floats | None = None
+    weekend: int = 0
 
     @property
     def turning(self) -> range:
@@ -101,6 +107,8 @@ class Models:
             self.wander[chosen],
             self.period,
             self.waves,
+            None if self.apart is None else self.apart[chosen],
+            self.weekend,
         )
 
     @classmethod
@@ -183,6 +191,8 @@ def run(values: Floats, noise: Noise, models: Models, jumps: npt.NDArray[np.bool
     cover[..., _SLOPE, _SLOPE] = models.start
     for part in models.turning:
         cover[..., part, part] = models.swing
+    if models.apart is not None:
+        cover[..., _CYCLE:first, _CYCLE:first] += models.apart[:, None, None] * _weekend(models, move, shown)
     states, covers = np.empty((windows, *state.shape)), np.empty((windows, *cover.shape))
     gains, scales = np.zeros((windows, laws, size, len(move))), np.ones((windows, laws, size))
     errors, filtered = np.zeros((windows, symbols, size)), np.empty((windows, symbols, size))
@@ -258,6 +268,18 @@ def _transition(models: Models, shared: int) -> tuple[Floats, Floats]:
         move[part : part + 2, part : part + 2] = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
         shown[part] = 1.0
     return move, shown
+
+
+def _weekend(models: Models, move: Floats, shown: Floats) -> Floats:
+    """The covariance of the first state of a cycle in which two windows in a row are one apart from all others.
+
+    Prior variances of sines alone treat all places of a week alike, and shrink weekends as far as what is not there.
+    """
+    cycle, places = slice(models.turning.start, models.turning.stop), round(models.period or 0)
+    seen = [shown[cycle] @ np.linalg.matrix_power(move[cycle, cycle], place) for place in range(places)]
+    apart = np.isin(np.arange(places), [models.weekend, (models.weekend + 1) % places]) - 2 / places
+    start = np.linalg.lstsq(np.array(seen), apart, rcond=None)[0]
+    return np.outer(start, start)
 
 
 def _look(shown: Floats, shared: Floats, roots: Floats) -> Floats:

@@ -24,7 +24,10 @@ MODELS = Models(
 )
 
 
-def dense_level(model: int, jumps: npt.NDArray[np.bool_], waves: int) -> Floats:
+APART = np.array([0.0, 0.5, 0.0, 1.5])  # of the fourth and fifth window of each cycle from the others
+
+
+def dense_level(model: int, jumps: npt.NDArray[np.bool_], waves: int, apart: Floats) -> Floats:
     """The covariance of the shares of all windows."""
     t = np.arange(T)
     walk = np.tril(np.ones((T, T)))
@@ -37,6 +40,8 @@ def dense_level(model: int, jumps: npt.NDArray[np.bool_], waves: int) -> Floats:
     turns = 2 * np.pi * np.subtract.outer(t, t) / PERIOD
     cycles = sum(np.cos(wave * turns) for wave in range(1, waves + 1))
     cover += (MODELS.swing[model] + MODELS.wander[model] * np.minimum.outer(t, t)) * cycles
+    weekend = np.isin(t % PERIOD, [3, 4]) - 2 / PERIOD
+    cover += apart[model] * np.outer(weekend, weekend)
     for place in np.flatnonzero(jumps):
         after = (t >= place).astype(float)
         cover += UNKNOWN * np.outer(after, after)
@@ -46,8 +51,10 @@ def dense_level(model: int, jumps: npt.NDArray[np.bool_], waves: int) -> Floats:
 @pytest.mark.parametrize("returns", [0.0, 0.3], ids=["no answer again", "answers again"])
 @pytest.mark.parametrize("jumping", [False, True], ids=["steady", "jumps"])
 @pytest.mark.parametrize("alike", [True, False], ids=["alike", "apart"])
-@pytest.mark.parametrize("waves", [1, 2], ids=["a sine", "two sines"])
-def test_it_is_what_dense_matrices_give(waves: int, jumping: bool, alike: bool, returns: float) -> None:
+@pytest.mark.parametrize(
+    ("waves", "weekends"), [(1, False), (2, False), (2, True)], ids=["a sine", "two sines", "weekends"]
+)
+def test_it_is_what_dense_matrices_give(waves: int, weekends: bool, jumping: bool, alike: bool, returns: float) -> None:
     rng = np.random.default_rng(3)
     noise = rng.uniform(0.5, 1.5, (1 if alike else 3, T))
     fresh, shared = 0.4 * noise, np.sqrt(0.6 * noise)
@@ -55,7 +62,9 @@ def test_it_is_what_dense_matrices_give(waves: int, jumping: bool, alike: bool, 
     values = rng.normal(3, 2, (3, T))
     jumps = np.zeros((3, T), np.bool_)
     jumps[1, 6] = True
-    models = replace(MODELS, period=PERIOD, waves=waves)
+    models, apart = replace(MODELS, period=PERIOD, waves=waves), np.zeros(4)
+    if weekends:
+        models, apart = replace(models, apart=APART, weekend=3), APART
     sharing = Sharing(np.full(T, 0.8), np.full(T, 0.9), returns)
     found = run(values, Noise(fresh, shared, sharing, there), models, jumps if jumping else None)
     lags = np.abs(np.subtract.outer(np.arange(T), np.arange(T)))
@@ -64,7 +73,7 @@ def test_it_is_what_dense_matrices_give(waves: int, jumping: bool, alike: bool, 
         row = 0 if alike else symbol
         errors = np.diag(fresh[row]) + np.outer(shared[row], shared[row]) * common
         for model in range(4):
-            level = dense_level(model, jumps[symbol] if jumping else np.zeros(T, np.bool_), waves)
+            level = dense_level(model, jumps[symbol] if jumping else np.zeros(T, np.bool_), waves, apart)
             whole = (level + errors)[np.ix_(there, there)]
             weights = np.linalg.solve(whole, values[symbol, there])
             law = min(symbol, len(found.smoothed_variance) - 1)

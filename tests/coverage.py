@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "src/deniable/"
 FILE = Path(__file__).with_name("uncovered.toml")
 DEVICE = ("noise", "mechanisms", "survey", "reports", "client")
-FOLDERS = ("exact", "vectors", "properties", "contracts", "unit")
+FOLDERS = ("exact", "vectors", "properties", "contracts", "unit", "statistical", "docs")
 COLUMNS = ("statements", "covered_lines", "branches", "covered_branches")
 
 

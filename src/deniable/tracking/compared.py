@@ -26,6 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 _MOST_WINDOWS = 1e9  # between two false alarms: the limits of the charts are searched for up to here
 _NORMAL_WINDOWS, _NORMAL_CYCLES = 28, 4  # before one that tell what is normal, at most: four weeks of days
+_BELIEVED = 0.95  # level at which steps are counted that a cycle explains, or causes
 _ROUNDS = 3  # of finding steps and what is a cycle beside them: a step that is not known yet leaks into the cycle
 
 
@@ -54,11 +55,30 @@ class Compared:
 
     @cached_property
     def cycle(self) -> int | None:
-        """The windows of the calendar's own cycle where shares follow it, such as 7 days of a week; None elsewhere."""
-        series = self.series
-        unit = series.unit
-        period, _ = cycle_of(series.values / unit, series.variances / unit**2, series.there, series.calendar)
-        return series.calendar if period == series.calendar else None
+        """The windows of the calendar's own cycle where shares follow it, such as 7 days of a week; None elsewhere.
+
+        A large step looks like a cycle, too, and a cycle like many steps. So it is believed where it takes fewer steps,
+        or is there without them.
+        """
+        calendar = self.series.calendar
+        if not self._cycles(np.zeros_like(self.series.values)):
+            return None
+        alone, beside = self._steps(_BELIEVED, None), self._steps(_BELIEVED, calendar)
+        return calendar if len(beside) < len(alone) or self._cycles(self._levels(alone)) else None
+
+    def _cycles(self, levels: Floats) -> bool:
+        """Whether a test sees the cycle of the calendar, if there is one, in what is left above these levels."""
+        series, unit = self.series, self.series.unit
+        values, variances = (series.values - levels) / unit, series.variances / unit**2
+        period, _ = cycle_of(values, variances, series.there, series.calendar)
+        return period is not None and period == series.calendar
+
+    def _levels(self, steps: list[Step]) -> Floats:
+        """How far each share is above its first level."""
+        levels = np.zeros_like(self.series.values)
+        for step in steps:
+            levels[step.symbol, step.window :] += step.size
+        return levels
 
     @property
     def turnover(self) -> float:
@@ -117,7 +137,7 @@ class Compared:
 
         check_level(level)
         reach = float(stats.norm.isf(0.025))
-        found = self._steps(level)
+        found = self._steps(level, self.cycle)
         most: dict[int, float] = {}  # the largest step of each window
         for step in found:
             most[step.window] = max(most.get(step.window, 0.0), abs(step.size))
@@ -131,19 +151,17 @@ class Compared:
             )
         return changes
 
-    def _steps(self, level: float) -> list[Step]:
+    def _steps(self, level: float, period: int | None) -> list[Step]:
         """Steps of the level; where there is a cycle it is taken out, without the steps that are known by then."""
         series, sharings = self.series, self.least.sharings(self.devices)
         found: list[Step] = []
         levels = np.zeros_like(series.values)
-        for _ in range(1 if self.cycle is None else _ROUNDS):
-            if self.cycle is not None:
-                cycle = profile_of(self.series.values - levels, self.series.there / self.series.variances, self.cycle)
+        for _ in range(1 if period is None else _ROUNDS):
+            if period is not None:
+                cycle = profile_of(self.series.values - levels, self.series.there / self.series.variances, period)
                 series = replace(self.series, values=self.series.values - cycle)
             found = steps_of(series, sharings, self.least.trust, self.tails, level)
-            levels = np.zeros_like(series.values)
-            for step in found:
-                levels[step.symbol, step.window :] += step.size
+            levels = self._levels(found)
         return found
 
     def _noise_of_moves(self, window: int, moved: float) -> Floats:

@@ -220,6 +220,19 @@ def week(*, jump: int, last: int) -> dn.Tracked:
     return dn.track([dn.Tally(SURVEY, [row]) for row in counts], windows=labels)
 
 
+def test_a_large_step_is_no_week() -> None:
+    """In four weeks a step after eighteen days has the power of a week, and is not explained by one."""
+    rng, before, after = np.random.default_rng(1), [0.4, 0.3, 0.2, 0.1], [0.3, 0.3, 0.2, 0.2]
+    survey = dn.krr(symbols=4, epsilon=3, participation="window")
+    path = [np.array(after if day >= 18 else before) for day in range(28)]
+    labels = [date(2026, 11, 1) + timedelta(day) for day in range(28)]
+    made = dn.lab.panel(survey, path, 5000, rng, change=0.02, turnover=0.03)
+    tracked = dn.track(made, windows=labels, turnover=0.03)
+    assert tracked._cycles(np.zeros_like(tracked.series.values))
+    assert tracked.cycle is None
+    assert [change.window for change in tracked.changes()] == 2 * [date(2026, 11, 19)]
+
+
 def test_a_weekend_is_held_against_weekends_and_is_no_change() -> None:
     tracked = week(jump=100, last=62)  # the last day is a Saturday
     assert (tracked.cycle, tracked.changes()) == (7, [])

@@ -25,7 +25,8 @@ SMALL: dict[str, Any] = {"symbols": 16, "n": 100_000}
 @cache
 def planned(**more: Any) -> Plan:
     """The plan of a small survey, made once for all tests that ask for it: it takes seconds."""
-    return dn.plan(**SMALL, **more)
+    made: Plan = dn.plan(**SMALL, **more)
+    return made
 
 
 @pytest.mark.parametrize(

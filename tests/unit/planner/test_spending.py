@@ -107,6 +107,7 @@ def by_name(plan: dn.Plan) -> dict[str, Strategy]:
     return {one.name: one for one in plan.strategies}
 
 
+@pytest.mark.slow
 def test_people_are_split_and_not_the_budget() -> None:
     """Twenty windows at epsilon 1: 1 / 20 of the people at epsilon 1 have a variance 22 times below epsilon / 20."""
     found = by_name(dn.plan(n=10_000_000, symbols=20, epsilon=1, reports=20, shape="zipf", metric="l2"))
@@ -115,6 +116,7 @@ def test_people_are_split_and_not_the_budget() -> None:
     assert 3 < split.error / sampled.error < 22**0.5 * 1.1
 
 
+@pytest.mark.slow
 def test_what_stays_the_same_does_not_average_out() -> None:
     means = []
     for change in (0.0, 0.05, 0.5, 1.0):

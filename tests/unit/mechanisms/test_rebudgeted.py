@@ -1,4 +1,4 @@
-"""A mechanism with another budget, as forms need it: the same kind where that is still the best, and its permanent stage."""
+"""A mechanism with another budget, as forms need it: the same kind where that is the best; and its first stage."""
 
 from fractions import Fraction
 
@@ -28,7 +28,7 @@ def test_a_design_of_sensitive_answers_keeps_its_space_while_they_fit() -> None:
     assert isinstance(mechanism, SensitiveDesign)
     found = mechanism.rebudgeted(Fraction(2), survey.encoding)
     assert isinstance(found, SensitiveDesign)
-    assert (found.epsilon, found.sensitive, found.design) == (2, mechanism.sensitive, mechanism.design)
+    assert (found.epsilon, found.sensitive, found.design) == (Fraction(2), mechanism.sensitive, mechanism.design)
 
 
 def test_more_sensitive_answers_than_its_space_has_take_the_plain_channel() -> None:

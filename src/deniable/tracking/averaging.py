@@ -260,7 +260,7 @@ def _hypotheses(series: Series) -> tuple[Models, Floats]:
         kinds += [(_CYCLES_PRIOR, len(_CYCLE_WALKS) * len(cycles))]
         rows += [(walk, 0.0, 0.0, 1.0, swing, wander, 0.0) for walk in _CYCLE_WALKS for swing, wander in cycles]
     weekend = None
-    if period == series.calendar == _DAYS:
+    if period == series.calendar == _DAYS and waves > 1:  # one sine cannot tell two days from five
         weekend = weekend_of(series.values / unit, series.variances / unit**2, series.there, _DAYS)
         kinds += [(_WEEKENDS_PRIOR, len(_CYCLE_WALKS) * len(_WEEKENDS))]
         rows += [(walk, 0.0, 0.0, 1.0, 0.0, 0.0, apart) for walk in _CYCLE_WALKS for apart in _WEEKENDS]
